@@ -1,21 +1,21 @@
-//! A dedicated kernel thread for an OpenMP thread that is about to do what cannot be undone to its
-//! kernel thread. Go calls this `LockOSThread`.
+//! A dedicated kernel thread for an OpenMP thread that is about to change its kernel thread in a
+//! way that cannot be undone. Go calls this `LockOSThread`.
 //!
-//! The kernel keeps dropped rights, filters of system calls and namespaces per kernel thread, and
-//! does not take them back. A thread that shares its kernel thread therefore gets a dedicated one
-//! before such a call:
+//! Which calls need one is decided above this crate. The kernel keeps dropped rights, filters of
+//! system calls and namespaces per kernel thread, and does not take them back. A thread that shares
+//! its kernel thread therefore gets a dedicated one before such a call:
 //!
 //! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
 //!   pool ([`move_to_dedicated_worker`]).
-//! * A thread that owns its kernel thread (the program's own thread, a member that does not run as
-//!   ULTs) stays. The other threads move to another worker, which the pool starts once beyond its
-//!   limit ([`send_others_away`]).
+//! * A thread that owns its kernel thread stays: the program's own thread, or a member that does
+//!   not run as a ULT. The other threads move to another worker, which the pool starts once beyond
+//!   its limit ([`send_others_away`]).
 //!
 //! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
 //! dedicated and accepts the group may steal from those deques. A moved context is marked as handed
 //! off ([`super::handoff`]): its worker polls, because a waker may wake the former worker.
 //!
-//! The thread's TLS block remembers the kernel thread, so that later regions house the thread there
+//! The thread's TLS block remembers the kernel thread, so that later regions run the thread there
 //! ([`TlsBlock::take_dedicated_worker`]).
 
 use super::runner::run_on_runner;
@@ -25,16 +25,18 @@ use crate::pool::{self, Assignment};
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Role, Worker};
 
-/// Stack of the context that waits on the dedicated kernel thread, which calls little. Chosen: any
-/// size that a wait fits into will do.
+/// Stack size, in bytes, of the context that waits on the dedicated kernel thread. Chosen: this
+/// context only waits and calls little; any value from 32 KiB to 1 MiB will do.
 const WAITER_STACK_BYTES: usize = 64 << 10;
 
 /// Makes sure that no other OpenMP thread runs on the caller's kernel thread from here on. The
-/// caller may run on another kernel thread afterwards. No effect if the caller is no OpenMP thread,
-/// runs a signal handler on another stack, or if the system refuses one more kernel thread. True if
-/// [`share_kernel_thread_again`] can undo it.
+/// caller may run on another kernel thread afterwards. True if [`share_kernel_thread_again`] can
+/// undo it.
 ///
-/// Program code; no address of thread-local storage is live across the call.
+/// Has no effect if the caller is no OpenMP thread, or runs a signal handler on another stack. Has
+/// no effect either if the system refuses one more kernel thread.
+///
+/// Called in program code. No address of thread-local storage is live across the call.
 pub fn dedicate_kernel_thread() -> bool {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler() && !worker.is_dedicated())
     else {
@@ -52,8 +54,9 @@ pub fn dedicate_kernel_thread() -> bool {
     }
 }
 
-/// After a call that failed: the caller's kernel thread is unchanged, so its worker starts ULTs
-/// again, or goes back to the pool when the thread has ended. An extra worker stays.
+/// Undoes [`dedicate_kernel_thread`] after a call that failed, because the caller's kernel thread
+/// is unchanged then. Its worker starts ULTs again, or returns to the pool when the thread has
+/// ended. A worker that the pool started for the other threads stays.
 pub fn share_kernel_thread_again() {
     if let Some(worker) = worker::current() {
         worker.set_dedicated(false);
@@ -70,7 +73,7 @@ fn stands_on_own_stack(worker: &'static Worker) -> bool {
 }
 
 /// Moves the calling thread, which has `tls_block`, to a dedicated kernel thread. False if there is
-/// none.
+/// no such kernel thread.
 fn move_to_dedicated_worker(me: &'static Worker, tls_block: &'static TlsBlock) -> bool {
     let mut found = Vec::with_capacity(1);
     pool::acquire(1, &mut found);
@@ -113,7 +116,7 @@ unsafe fn deliver(data: *mut ()) {
     handoff::send(dedicated_worker, contexts);
 }
 
-/// The assignment of the dedicated worker: waits until the thread has ended.
+/// The assignment of the dedicated worker: it waits until the thread has ended.
 unsafe fn await_end_of_thread(argument: *mut ()) {
     // SAFETY: `move_to_dedicated_worker` passes the worker's own record, and those are never freed.
     let me: &'static Worker = unsafe { &*argument.cast() };

@@ -1,44 +1,56 @@
-//! Hand-off: what becomes of the contexts on a worker whose running code blocks in the kernel.
+//! Hand-off: another kernel thread takes over the contexts of a worker whose running code blocks in
+//! the kernel.
 //!
-//! The stall monitor finds that a worker sleeps in a system call that is not the runtime's while
-//! others wait behind it. A spare kernel thread then *stands in*: it seizes the worker's gate,
-//! which is open while program code runs, moves all threads but the running one to its own
-//! suspended contexts, and steals what is queued there. Contexts may move because each thread has
-//! a TLS block of its own, and no two kernel threads run with one at the same time:
+//! How such a worker is found lives in [`crate::stall`], and the worker's gate lives in
+//! `worker::gate`.
 //!
-//! * the running thread stays, with every older context of it;
-//! * if contexts of the kernel thread's own thread move (the program's main stack, a thread with an
-//!   assigned worker), the kernel thread lends its own storage to them and idles under a borrowed
-//!   TLS block until they come back. Until then they run under another kernel thread's number;
-//! * a thread moves as a whole or stays as a whole: it has one TLS block, and one kernel thread at
-//!   a time runs for its thread;
-//! * what runs for no thread never moves: the loop of an idle pool worker, and one that stands in
-//!   itself. A thread with assigned workers between two regions does when it has something to do:
-//!   its next region has started, or a task that it has taken while it rests waits in the middle
-//!   (then the resting context goes along).
+//! The stall monitor finds a worker that sleeps in a system call of the program while other
+//! contexts wait behind it. A spare kernel thread then *stands in* for the blocked worker. It
+//! seizes the worker's gate, which is open while program code runs. It moves all threads except the
+//! running one to its own suspended contexts, and steals what is queued at the blocked worker.
+//! Contexts can move because each thread has a TLS block of its own, with which only one kernel
+//! thread runs at a time:
 //!
-//! *It ends as soon as it may.* When the blocked worker comes to its scheduler it tells those that
-//! stand in for it (`Worker::recall`). At its next switch point one that stands in goes back to its
-//! own context, and everything among its suspended contexts goes to the worker that was blocked
-//! ([`give_back`]). If its running code spins, it counts as one with somebody behind it, and is
-//! interrupted. If it blocks, another one stands in, for the same worker and since the same time,
-//! and gives back what it adopts. The end of an outermost region and of a thread with assigned
-//! workers waits for nobody's recall: their context goes home by itself ([`return_to`]).
+//! * The running thread stays, with every older context of it.
+//! * Contexts of the blocked kernel thread's own thread may move: the program's main stack, or a
+//!   thread with an assigned worker. Then the kernel thread lends its own storage to them, and
+//!   idles with a borrowed TLS block until they come back. Until then they run under another kernel
+//!   thread's number.
+//! * A thread moves as a whole or stays as a whole. It has one TLS block, and one kernel thread at
+//!   a time runs for it.
+//! * A context that runs for no thread never moves: the loop of an idle pool worker, or the context
+//!   that stands in.
+//! * A thread with an assigned worker between two regions moves if it has something to do. Either
+//!   its next region has started, or a task that it took between the regions waits in the middle.
+//!   In the second case the context that waits for the region moves too.
 //!
-//! *No context is lost.* A suspended one is on one list of suspended contexts or in one [`Parcel`].
-//! A parcel is opened at every entry to the scheduler and at every look; who sends it wakes its
-//! receiver or makes it count as crowded. A kernel thread that stands in ends only on its own
-//! context, when all others of it are suspended, hence among its suspended contexts, and with empty
-//! queues. Who makes a context ready wakes the worker of its thread, as that one was when its
-//! region began, or when it began to wait. So one that stands in polls while it sleeps, every
-//! [`super::look::HOLD_BACK`], and so does any worker with a context that has been moved
-//! (`Role::away`, inherited by the jobs that run in its name), until that thread's region ends.
+//! *It ends as soon as possible.* When the blocked worker enters its scheduler, it recalls the
+//! workers that stand in for it (`Worker::recall`). At its next switch point a worker that stands
+//! in resumes its own context. All other contexts of it go back to the worker that was blocked
+//! ([`give_back`]). The running code of a worker that stands in may spin. A context then counts as
+//! waiting behind that code, so the monitor interrupts it. If the running code blocks, a third
+//! worker stands in, for the same blocked worker and since the same time, and gives back what it
+//! adopts. At the end of an outermost region, or of a thread with an assigned worker, no recall is
+//! needed. The context then returns to its owner by itself ([`return_to`]).
 //!
-//! Rejected: *standing in until the adopted threads have ended.* The threads of a gang that spins
-//! were then spread over more kernel threads than there are cores, with nobody behind any of them,
-//! so that nothing interrupted them: each barrier took a time slice of the kernel's, for the rest
-//! of the region. It looked like a hang. *Forwarding wake-ups* from the blocked worker to its heir:
-//! a chain of pointers to follow at every wake-up, for a rescue that happens once per region.
+//! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`]. A worker
+//! opens its parcels at every entry to the scheduler and at every search. The sender of a parcel
+//! wakes the receiver, or makes it count as a worker with others behind it. A kernel thread that
+//! stands in ends only on its own context. Its other contexts are then all suspended, hence on its
+//! list, and its queues are empty.
+//!
+//! *Wake-ups.* Code that makes a context ready wakes the worker on which the thread was when its
+//! region began, or when it began to wait. So a worker that stands in polls while it sleeps, every
+//! [`super::look::HOLD_BACK_TIME`]. So does any worker with a context that was moved (`Role::away`,
+//! inherited by the jobs that run for the thread), until that thread's region ends.
+//!
+//! Rejected:
+//! * *Standing in until the adopted threads have ended.* The threads of a gang that spins were then
+//!   spread over more kernel threads than there are cores. No context waited behind any of them, so
+//!   nothing interrupted them. Each barrier took a time slice of the kernel's, for the rest of the
+//!   region, and it looked like a hang.
+//! * *Forwarding wake-ups* from the blocked worker to its heir. Every wake-up would follow a chain
+//!   of pointers, for a rescue that happens once per region.
 
 use core::ptr;
 use core::sync::atomic::Ordering;
@@ -51,12 +63,13 @@ use crate::stall::Watched;
 use crate::tls_block::{self, TlsBlock};
 use crate::worker::{self, Role, Worker};
 
-/// Stack of one that stands in; the contexts it adopts bring their own.
+/// Stack size, in bytes, of the context that stands in; the contexts that it adopts bring their own
+/// stacks. Chosen: this context calls little; any value from 64 KiB to 1 MiB will do.
 const STAND_IN_STACK_BYTES: usize = 256 << 10;
 
-/// The running code of this worker blocks in the kernel, or cannot be interrupted, while others
-/// wait behind it: a spare kernel thread takes them over. On any thread; does not wait. Without a
-/// kernel thread to spare nothing happens.
+/// Has a spare kernel thread take over the contexts that wait behind the running code of this
+/// worker. That code blocks in the kernel, or cannot be interrupted. Any thread may call this, and
+/// it does not wait. Without a spare kernel thread it has no effect.
 pub fn hand_off(watched: &'static Watched) {
     let blocked = Worker::of(watched);
     let mut spare = Vec::with_capacity(1);
@@ -67,7 +80,7 @@ pub fn hand_off(watched: &'static Watched) {
     }
 }
 
-/// What the spare kernel thread does.
+/// The code of the spare kernel thread.
 unsafe fn stand_in(argument: *mut ()) {
     // SAFETY: `hand_off` passes a worker record, and those are never freed.
     let blocked: &'static Worker = unsafe { &*argument.cast() };
@@ -81,8 +94,8 @@ unsafe fn stand_in(argument: *mut ()) {
     }
 }
 
-/// Has the blocked worker moved again, and is nothing queued here that a fork on this worker has
-/// left?
+/// Has the blocked worker passed a switch point, and are the queues of this worker empty, to which
+/// a fork may have added ULTs?
 fn may_end(me: &'static Worker) -> bool {
     // SAFETY: own kernel thread: asked by the scheduler of this worker.
     let since = unsafe { (*me.own()).stands_since };
@@ -90,8 +103,8 @@ fn may_end(me: &'static Worker) -> bool {
     moved && me.gang_deque.is_empty() && me.ults.is_empty()
 }
 
-/// On a worker that stands in, whose suspended contexts are in use: the context that ends this, if
-/// the time has come.
+/// The context that ends standing in, if it is time. Only on a worker that stands in, and whose
+/// suspended contexts are in use.
 pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedContext> {
     if !worker.is_standing_in() {
         return None;
@@ -100,21 +113,21 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedCon
     unsafe { (*worker.own()).suspended.take_ready_of(worker.thread()) }
 }
 
-/// Are there contexts here whose wakers may wake another worker? Those that are not polled have
-/// been moved if those that are polled in their place have.
+/// Are there contexts here whose wakers may wake another worker? If the polled contexts of an order
+/// have been moved, so have the unpolled ones behind them.
 pub(super) fn has_adopted(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; nothing switches here.
     worker.is_standing_in() || unsafe { (*worker.own()).suspended.has_polled(|entry| entry.role.away) }
 }
 
-/// Moves the suspended contexts of `blocked` to `me`, if it still runs program code. True if `me`
-/// stands in from here on: something was moved, or is queued at `blocked`.
+/// Moves the suspended contexts of `blocked` to `me`, if `blocked` still runs program code. True if
+/// `me` stands in from here on: a context was moved, or something is queued at `blocked`.
 fn adopt(blocked: &'static Worker, me: &'static Worker) -> bool {
     if !blocked.seize() {
         return false;
     }
-    // SAFETY: the gate is ours, so the owner does not touch its part; we are the owner of the
-    // other.
+    // SAFETY: this thread has the gate, so the owner does not touch its part. This thread is the
+    // owner of the other part.
     let adopted = unsafe { adopt_seized(blocked, me) };
     blocked.let_go();
     blocked.publish_crowd();
@@ -122,7 +135,7 @@ fn adopt(blocked: &'static Worker, me: &'static Worker) -> bool {
 }
 
 /// # Safety
-/// `blocked` is seized, `me` is the calling kernel thread's.
+/// `blocked` is seized, and `me` is the calling kernel thread's worker.
 unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     unpack(blocked);
     // SAFETY: as the caller says.
@@ -137,7 +150,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let moves_own = running != own_thread && theirs.suspended.has(is_own) && borrow_from(blocked, theirs);
     let may_move = |entry: &SuspendedContext| match entry.role.thread {
         thread if thread == running => false,
-        // Where TLS blocks ran out, threads share one.
+        // Where no TLS blocks were left, threads share one.
         _ if same(entry.role.tls_block, theirs.role.tls_block) => false,
         thread if thread == own_thread => moves_own,
         _ => !same(entry.role.tls_block, native),
@@ -146,7 +159,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     if moving.is_empty() && blocked.gang_deque.is_empty() && blocked.ults.is_empty() {
         return false;
     }
-    // Who stands in for one that stands in does so for the same worker, since the same time.
+    // If `blocked` itself stands in, `me` stands in for the same worker, since the same time.
     let owner = blocked.stands_for().unwrap_or(blocked);
     mine.stands_since =
         if blocked.is_standing_in() { theirs.stands_since } else { blocked.watched.switch_count() };
@@ -164,8 +177,8 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     true
 }
 
-/// Keeps the number of ULTs that each worker hosts; contexts of one thread move together, those of
-/// `owner`'s own are no ULT.
+/// Updates the number of ULTs that each worker hosts. Contexts of one thread move together, and
+/// contexts of the thread that is `owner`'s own are no ULT.
 pub(super) fn count_moved(
     moved: &[SuspendedContext],
     owner: &'static Worker,
@@ -211,8 +224,8 @@ pub(crate) struct Parcel {
     next: *mut Parcel,
 }
 
-/// Sends all contexts of `me` but the calling one, which stands in, to the worker that it stood in
-/// for. Each of them is suspended: the calling one is the one that runs.
+/// Sends all contexts of `me` except the calling one to the worker that `me` stood in for. The
+/// calling context is the one that stands in. It runs, so all the others are suspended.
 fn give_back(me: &'static Worker) {
     super::enter(me);
     let thread = me.thread();
@@ -222,7 +235,7 @@ fn give_back(me: &'static Worker) {
             unsafe { (*me.own()).suspended.take_all(thread, |entry| entry.role.thread != thread) };
         count_moved(&contexts, owner, me, owner);
         for entry in &mut contexts {
-            // A thread of the worker's own that waits for its next region is waked there.
+            // If the owner's own thread waits for its next region, its waker wakes the owner.
             entry.role.away = entry.role.is_of_a_region() || entry.role.thread != owner.thread();
         }
         me.end_standing_in();
@@ -233,7 +246,7 @@ fn give_back(me: &'static Worker) {
     enter_program();
 }
 
-/// Gives `contexts`, whose stacks have been left, to `owner`.
+/// Sends `contexts` to `owner`. Their stacks have been left.
 pub(super) fn send(owner: &'static Worker, contexts: Vec<SuspendedContext>) {
     let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
     // ORDERING: Relaxed; compared only.
@@ -251,15 +264,15 @@ pub(super) fn send(owner: &'static Worker, contexts: Vec<SuspendedContext>) {
     owner.call();
 }
 
-/// Has something been sent to this worker?
+/// Has a parcel or a signal come to this worker?
 #[inline]
 pub(super) fn has_returning(worker: &Worker) -> bool {
     // ORDERING: Relaxed; taken with Acquire.
     !worker.returning.load(Ordering::Relaxed).is_null()
 }
 
-/// Puts what was sent to this worker among its suspended contexts. By its owner in the scheduler,
-/// or by who has seized it.
+/// Moves the contexts that were sent to this worker to its suspended contexts. The worker's owner
+/// calls it in the scheduler, or a thread that has seized the worker.
 #[inline]
 pub(super) fn unpack(worker: &'static Worker) {
     if has_returning(worker) {
@@ -278,16 +291,16 @@ fn unpack_cold(worker: &'static Worker) {
         if next.is_null() {
             break;
         }
-        // SAFETY: `send` made it, and the swap took it out for us alone.
+        // SAFETY: `send` made the parcel, and the swap took it out for this thread alone.
         let parcel = unsafe { Box::from_raw(next) };
         next = parcel.next;
         for entry in parcel.contexts {
             if entry.role.thread == worker.thread()
                 && let Some(borrowed) = own.borrowed.take()
             {
-                // All contexts of a thread are in one place, so nobody else runs with it now. The
-                // substitute may still be in use here until the next switch; it is kept for the
-                // next time.
+                // All contexts of a thread are in one place, so no other kernel thread runs with
+                // this TLS block now. The substitute may still be in use here until the next
+                // switch. It is kept for the next time.
                 own.substitute = own.native_tls_block.replace(borrowed);
             }
             if let Some(tls_block) = entry.role.tls_block {
@@ -299,10 +312,10 @@ fn unpack_cold(worker: &'static Worker) {
     note_signalled(worker);
 }
 
-/// Notes whether a thread on this worker has a signal to handle: until it has, the worker finds
-/// something in its mail. The running thread counts, too: it may be about to be suspended, and the
-/// kick that came with the signal found the worker in its scheduler. By its owner in the scheduler,
-/// or by who has seized it.
+/// Notes whether a thread on this worker has a signal to handle. Until the thread has handled it,
+/// the worker finds its mark in `returning`. The running thread counts too. It may be about to be
+/// suspended, and the kick that came with the signal found the worker in its scheduler. The
+/// worker's owner calls it in the scheduler, or a thread that has seized the worker.
 pub(super) fn note_signalled(worker: &'static Worker) {
     // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
@@ -315,21 +328,21 @@ pub(super) fn note_signalled(worker: &'static Worker) {
     }
 }
 
-/// Makes the calling context go on at `owner`, the worker that it was adopted from. Nothing to do
-/// if it is there.
+/// Makes the calling context continue at `owner`, the worker that it was adopted from. Has no
+/// effect if the context is there.
 ///
-/// `owner` must come to its scheduler by itself, or be interrupted: the code that blocked there has
-/// ended, or will.
+/// `owner` must enter its scheduler by itself, or be interrupted: the code that blocked there has
+/// ended, or will end.
 pub fn return_to(owner: &'static Worker) {
-    // In the child of a fork it may have no kernel thread.
+    // In the child of a fork the owner may have no kernel thread.
     while !ptr::eq(worker::register_current(), owner) && owner.watched.tid() != 0 {
         travel(owner);
     }
     retire(owner);
 }
 
-/// The calling context, which has no team of its own any more, is waked at `owner`, its first
-/// worker, if it is there.
+/// The calling context has no team of its own any more. From here on it is woken at `owner`, its
+/// first worker, if it is there.
 pub fn retire(owner: &'static Worker) {
     let me = worker::register_current();
     if ptr::eq(me, owner) {
@@ -345,9 +358,9 @@ fn travel(owner: &'static Worker) {
     let own = unsafe { &mut *me.own() };
     let mut delivery = (owner, SuspendedContext::interrupted(own.current, own.role));
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is among no suspended contexts, so nobody but who unpacks it resumes it;
-    // `delivery` lies on its stack, which stays until then. The job runs on another stack and under
-    // another TLS block.
+    // SAFETY: the context is among no suspended contexts, so only the worker that unpacks the
+    // parcel resumes it. `delivery` lies on its stack, which stays until then. The job runs on
+    // another stack and with another TLS block.
     unsafe { run_on_runner(me, job, Role::none(me)) };
     enter_program();
 }

@@ -1,22 +1,27 @@
-//! Where a worker looks for work, in this order (ICS '21, Algorithm 2):
+//! Where a worker searches for work.
 //!
-//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang
-//!    deque; where they only let others go first, 3 and 4 have a turn before them;
-//! 2. its own gang deque, within what [`eligible`] allows;
-//! 3. its own ULTs, newest first, and the jobs of its own contexts;
-//! 4. the jobs that its contexts may take from others;
-//! 5. a victim's gang deque, then the victim's ULTs;
-//! 6. what is offered to workers that host nobody of a region ([`offers`]).
+//! How long it searches before it sleeps lives in [`super::spin_policy`], and what the own contexts
+//! allow lives in [`super::suspended`]. The order is that of ICS '21, Algorithm 2:
 //!
-//! What a program's kernel thread takes is of its own group only: ULTs of another root must not run
-//! under that root's signal masks, priorities and lifetime.
+//! 1. Its own suspended contexts that are ready, unless a deeper or older gang waits in its gang
+//!    deque. Where these contexts only let others run first, steps 3 and 4 sometimes come before
+//!    them.
+//! 2. Its own gang deque, as far as [`eligible`] allows.
+//! 3. Its own ULTs, newest first, and the jobs of its own contexts.
+//! 4. The jobs that its contexts may take from other threads.
+//! 5. A victim's gang deque, then the victim's ULTs.
+//! 6. ULTs that are offered to workers without a thread of a region ([`offers`]).
 //!
-//! *Held back*: a gang ULT that is not eligible, or a context that could go on while one of a
-//! deeper or older gang is suspended here, on a worker that would sleep otherwise. Everything here
-//! waits visibly, so nobody spins for it yet; but what it waits for may need that very thread (a
-//! lock that another root holds across its region). After [`HOLD_BACK_TIME`] the worker takes it
-//! all the same: one that sleeps at the end of that sleep, one that looks without an end by the
-//! clock ([`Refused`]). `docs/models/gang.md` has the runs that show both sides.
+//! A kernel thread of the program takes only ULTs of its own group. ULTs of another root must not
+//! run with the signal masks, priorities and lifetime of this kernel thread.
+//!
+//! *Holding back.* A worker that would otherwise sleep holds back a gang ULT that is not eligible.
+//! It also holds back a ready context while a context of a deeper or older gang is suspended here.
+//! All contexts of this worker wait in the scheduler, so none of them spins for the held-back
+//! thread yet. But what they wait for may need that very thread: another root may hold a lock
+//! across its region. Therefore the worker takes it after [`HOLD_BACK_TIME`]. A worker that sleeps
+//! takes it at the end of that sleep, and a worker that polls without limit takes it by the clock
+//! ([`Refused`]). `docs/models/gang.md` has the runs that show both sides.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
@@ -33,32 +38,38 @@ use crate::topology::distance;
 use crate::victim::VictimPolicy;
 use crate::worker::{self, ThreadMode, Worker};
 
-/// How long a gang ULT is held back on a worker that has nothing else to do.
+/// How long a worker that has nothing else to do holds back a gang ULT: 200 µs. Chosen: longer than
+/// usual waits of the stricter gang, and bearable if the held-back thread is needed; any value from
+/// 100 to 400 µs will do.
 pub(super) const HOLD_BACK_TIME: Duration = Duration::from_micros(200);
 
-/// Every so many ticks the whole list of suspended contexts is looked at, not only its newest
-/// entry, so that an old context does not wait for the last job of a long queue.
+/// In one of so many ticks the worker searches everything, and not only the newest suspended
+/// context. Otherwise an old context would wait for the last job of a long queue. Chosen: the full
+/// search then costs each tick little; any value from 8 to 32 will do.
 const TICKS_PER_FULL_SEARCH: u32 = 16;
 
-/// Every so many ticks who has sat longest goes on, whatever its number: threads that go on and
-/// wait in turn, the others passed over, may all be waiting for one of these. A multiple of the
-/// above.
+/// In one of so many ticks ranks do not count. Of a gang's ready contexts, the worker then resumes
+/// the one that has been suspended longest. Otherwise threads that run and wait by turns could pass
+/// over a thread that they all wait for. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], and rare,
+/// because ranks are right as a rule; any value from 128 to 512 will do.
 const TICKS_PER_UNRANKED_RESUME: u32 = 256;
 
-/// The 16th of so many turns something new goes before a context that only lets others go first:
-/// all who do may be waiting for it, in a circle. In the other turns in which everything is looked
-/// at such a context goes on, so that it does not wait for the last of very many tasks.
+/// In one of so many ticks new work starts before a context that merely yielded is resumed.
+/// Otherwise contexts that yield to each other could starve the task that they all wait for. In the
+/// other ticks with a full search the yielding context is resumed, so that it does not wait for the
+/// last of very many tasks. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], because only a full
+/// search decides so; any value from 32 to 128 will do.
 const TICKS_PER_NEW_FIRST: u32 = 64;
 
-/// One look, without spinning: the path between two jobs.
+/// One search, without polling: the path between two jobs.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part
-    // meanwhile.
+    // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
+    // owner's part meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.ticks = own.ticks.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
-    // Where threads wait in their own code, who has just been suspended must not go before a mate
-    // that the others wait for. Who asks for a task yields to tasks.
+    // Where threads wait in their own code, the newest context must not be resumed before a thread
+    // of its gang that the others wait for. A context that asks for a task yields to tasks.
     let ranks = || {
         own.suspended.is_shared()
             && !own.suspended.newest_asks()
@@ -76,13 +87,15 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     found.map(|(job, role)| Next::Run(job, role))
 }
 
-/// [`arch::ticks`] that pass at most between two looks at everything where short ULTs follow each
-/// other: some half a microsecond.
+/// The longest time between two full searches where short ULTs follow each other, in
+/// [`arch::ticks`]: about half a microsecond. Chosen: a full search of a dozen contexts costs more
+/// than an empty ULT; any value from 1024 to 4096 will do.
 const CLOCK_TICKS_PER_FULL_SEARCH: u64 = 2048;
 
-/// What comes after a ULT of `region`: as [`quickly`], but the newest ULT that was forked here goes
-/// first if everything has been looked at just now, at `looked`. Not where threads wait in their
-/// own code: the next one might wait for a context that can go on since.
+/// What follows a ULT of `region`. If the last full search, at `looked`, is recent, the newest ULT
+/// that was spawned here comes first. Otherwise this is [`quickly`]. It is always [`quickly`] where
+/// threads wait in their own code, because the next ULT might wait for a context that the last one
+/// has released.
 pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
     if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
         return quickly(worker);
@@ -95,7 +108,7 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
     quickly(worker)
 }
 
-/// Everything, in the order of the module; one victim only if `steal` says so.
+/// Searches everything, in the order of the module. Searches one victim only if `steal` is true.
 pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
     polled::look_after();
     handoff::unpack(worker);
@@ -110,7 +123,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
         .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
 }
 
-/// A context whose thread has a signal to handle, but for the thread `except`.
+/// A context of a thread that has a signal to handle, but not of the thread `except`.
 #[inline]
 pub(super) fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
     // SAFETY: own kernel thread, in its scheduler.
@@ -129,14 +142,14 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
     found
 }
 
-/// May a context of the worker go on? Leaves it where it is.
+/// Is a context of the worker ready? Leaves the context suspended.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
     handoff::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
 }
 
-/// Everything but the worker's own contexts, all victims included; the worker is announced as
-/// asleep already.
+/// Searches everything but the worker's own contexts, including all victims. The worker is already
+/// announced as asleep.
 pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
@@ -151,7 +164,7 @@ fn in_own_queues(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
     resume_or_start(worker).or_else(|| own_ult(worker)).or_else(|| seek(worker, scope))
 }
 
-/// Steps 1 and 2.
+/// Steps 1 and 2 of the module's order.
 fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let own = unsafe { &mut *worker.own() };
@@ -187,7 +200,7 @@ fn seek_elsewhere(worker: &'static Worker) -> Option<Next> {
     suspended.seek_elsewhere().map(|(job, role)| Next::Run(job, role))
 }
 
-/// The newest ULT that this worker forked without a gang.
+/// The newest ULT that this worker spawned without a gang.
 pub(super) fn own_ult(worker: &'static Worker) -> Option<Next> {
     if worker.ults.is_empty() || worker.is_dedicated() {
         return None;
@@ -198,8 +211,8 @@ pub(super) fn own_ult(worker: &'static Worker) -> Option<Next> {
 }
 
 fn start(ult_start: NonNull<UltStart>, tag: GangTag) -> Next {
-    // SAFETY: starts live until their ULT has ended (`UltStart`), and this one was taken by us
-    // alone.
+    // SAFETY: starts live until their ULT has ended (`UltStart`), and only this worker has taken
+    // this one.
     Next::Start(unsafe { ult_start.as_ref() }, tag)
 }
 
@@ -213,11 +226,11 @@ pub(super) fn take_gang_ult(
         return None;
     }
     let is_own = core::ptr::eq(worker, victim);
-    // A dedicated worker starts nothing, so ULTs that were placed there may leave.
+    // A dedicated worker starts no ULT, so ULTs that were placed there may leave.
     let may_leave = is_own
         || victim.is_dedicated()
         || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
-    // What is queued here runs here, whoever this worker serves by now.
+    // A ULT that is queued at this worker runs here, whatever group the worker serves by now.
     let may_run = |group: u32| {
         is_own || ((may_leave || group & spawn::PLACED == 0) && worker.accepts(group & !spawn::PLACED))
     };
@@ -231,14 +244,14 @@ pub(super) fn take_gang_ult(
 
 // ---- stealing ---------------------------------------------------------------
 
-/// Looks at one victim, chosen by the worker's policy.
+/// Searches one victim, which the worker's victim policy chooses.
 fn steal_once(worker: &'static Worker) -> Option<Next> {
     let count = worker::table_len();
     let me = worker.index() as usize;
     if count < 2 || me >= count {
         return None;
     }
-    // SAFETY: own kernel thread; the selector calls nobody.
+    // SAFETY: own kernel thread; the selector calls no other code.
     let selector = unsafe { &mut (*worker.own()).selector };
     selector.keep_up(&worker.site, me, count, |at| worker::at(at)?.site.get());
     let at = selector.select(me, count);
@@ -250,8 +263,9 @@ fn steal_once(worker: &'static Worker) -> Option<Next> {
     found
 }
 
-/// Looks at every victim once, beginning behind the worker itself: those who look at the same time
-/// do not all begin with the same victims. The worker is about to sleep, and notes where.
+/// Searches every victim once, beginning with the worker behind this one. So workers that search at
+/// the same time begin with different victims. The worker is about to sleep, and notes on which
+/// processor it runs.
 fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
     if distance::distances().is_some() {
         worker.site.note();
@@ -269,8 +283,9 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     worker.per_switch.steals.add_attempt();
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
-    // Mates are not stolen: who took one while its own context waits could bury that one. And once
-    // more a look at home: an older gang may have arrived since.
+    // A ULT of the gang that binds this worker is not stolen. It would run on top of a waiting
+    // context of its own gang, and might wait for that context. The own gang deque is read once
+    // more, because an older gang may have arrived since.
     let mine = || worker.gang_deque.head_of_deepest();
     let may = |tag: GangTag| {
         tag.id != strictest.id && eligible(tag, strictest) && !mine().is_some_and(|h| eligible(h, tag))
@@ -283,7 +298,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     found
 }
 
-/// A ULT that is offered to whoever is idle, if the worker hosts nobody of a region.
+/// A ULT that is offered to idle workers, if this worker hosts no thread of a region.
 fn offered(worker: &'static Worker) -> Option<Next> {
     if !offers::any() {
         return None;
@@ -295,16 +310,18 @@ fn offered(worker: &'static Worker) -> Option<Next> {
     Some(Next::Start(offers::take()?, GangTag::NONE))
 }
 
-/// May the worker start what is queued at others? Not while the program's own kernel threads in
-/// regions are as many as the processors: each has one to itself then, and who took a ULT from it
-/// would only take turns with another of them.
+/// May the worker start ULTs that are queued at other workers? No while the program has as many
+/// kernel threads in regions as there are processors. Each of these threads has a processor of its
+/// own then. A worker that took a ULT from one of them would only share a processor with another
+/// one.
 fn may_help(worker: &Worker) -> bool {
     pool::has_room() || worker.is_standing_in()
 }
 
-/// The oldest ULT that `victim` forked without a gang. Of another group than the worker's own it is
-/// not taken, which can be reported only while there is no other group: asked when the ULT has been
-/// seen, because its group may have come since the last look.
+/// The oldest ULT that `victim` spawned without a gang. A ULT of another group than the worker's is
+/// not taken. The worker knows the group of the ULT if there is no other group, or if both workers
+/// serve one and the same group. It asks after it has seen the ULT, because the ULT's group may
+/// have come since the last search.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
     if victim.ults.is_empty() || worker.is_dedicated() || !may() {
@@ -319,14 +336,14 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     }
 }
 
-/// Wakes one sleeping worker that may run ULTs of `group`, if there is one. The caller has passed a
-/// full fence since it published them, which pairs with the one in `park_unless`: they, or the
-/// sleeper, are seen.
+/// Wakes one sleeping worker that may run ULTs of `group`, if there is one. The caller has executed
+/// a full fence since it published the ULTs. This fence pairs with the one in `park_unless`: the
+/// worker sees the ULTs, or the caller sees that the worker sleeps.
 pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
     everybody().any(|w| w.accepts(group) && w.parker.is_parked() && !w.is_dedicated() && w.unpark())
 }
 
-/// Wakes one sleeping worker that would take an offer, if there is one. The caller has passed a
+/// Wakes one sleeping worker that would take an offer, if there is one. The caller has executed a
 /// full fence since it made the offer.
 pub(crate) fn wake_vacant_behind_fence() -> bool {
     everybody().any(|w| offers::suits(w) && w.parker.is_parked() && w.is_vacant() && w.unpark())
@@ -334,8 +351,8 @@ pub(crate) fn wake_vacant_behind_fence() -> bool {
 
 // ---- what is held back ------------------------------------------------------
 
-/// Is there a gang ULT, here or elsewhere, or a context among the suspended contexts, that the
-/// worker is not allowed to go to now?
+/// Is there something that the worker may not take now: a gang ULT, here or elsewhere, or a
+/// suspended context of this worker?
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
@@ -344,7 +361,7 @@ pub(super) fn held_back(worker: &'static Worker) -> bool {
         || may_help(worker) && everybody().any(queued)
 }
 
-/// Goes there.
+/// Takes what was held back.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     if let Some(next) = everywhere(worker, true).or_else(|| take_gang_ult(worker, worker, |_| true)) {
         return Some(next);
@@ -361,19 +378,20 @@ pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     })
 }
 
-/// What a worker that never comes to sleep holds back. It would wait for ever if only the end of a
-/// sleep let it go.
+/// What a worker that never sleeps holds back. Otherwise only the end of a sleep would release it,
+/// which never comes there.
 pub(super) struct Refused {
-    /// When this was asked, in microseconds; 0: not yet.
+    /// When the worker last asked, in microseconds; 0 before the first time.
     asked: u64,
-    /// Was somebody held back then?
+    /// Was something held back then?
     somebody: bool,
 }
 
 impl Refused {
     pub(super) const NOBODY: Self = Self { asked: 0, somebody: false };
 
-    /// Goes there, if somebody was held back [`HOLD_BACK_TIME`] ago or earlier, and still is.
+    /// Takes what is held back, if something was held back at least [`HOLD_BACK_TIME`] ago, and
+    /// still is.
     pub(super) fn take(&mut self, worker: &'static Worker, now: u64) -> Option<Next> {
         if now.saturating_sub(self.asked) < HOLD_BACK_TIME.as_micros() as u64 {
             return None;
@@ -389,7 +407,7 @@ fn everybody() -> impl Iterator<Item = &'static Worker> {
     (0..worker::table_len()).filter_map(worker::at)
 }
 
-/// Tells the monitor whether threads wait behind the code that is about to run.
+/// Reports to the monitor whether threads wait behind the code that is about to run.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -408,23 +426,23 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     }
 }
 
-/// [`publish_crowd`] for a ULT that follows another one with the same gang and region: who is
-/// suspended is the same as before, if nobody has been suspended or resumed; what is queued may not
-/// be.
+/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. The same
+/// contexts are suspended as before, if none was suspended or resumed. The queues may have changed.
 ///
 /// # Safety
 /// Own kernel thread.
 pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     // SAFETY: as the caller says.
     unsafe {
-        // Not asked again whether it is over.
+        // Whether the synchronization point is over is not asked again.
         (*worker.own()).sync_point = core::ptr::null();
         publish_crowd_as_before(worker);
     }
 }
 
-/// [`publish_crowd`] for the code that ran before, on this worker: if nobody has been suspended or
-/// resumed, what was notified of those who are suspended holds; what is queued may not.
+/// [`publish_crowd`] for the code that ran before, on this worker. If no context was suspended or
+/// resumed meanwhile, the last report about suspended contexts still holds. The queues may have
+/// changed.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -439,20 +457,21 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     }
 }
 
-/// A thread waits here for its next region while other code is about to run: whoever starts that
-/// region has to know, so the thread is counted as if its worker slept. Undone by [`stir`].
+/// A thread waits here for its next region while other code is about to run. The thread that starts
+/// that region has to know, so the waiting thread is counted as if its worker slept. [`stir`]
+/// undoes this.
 fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {
         own.rested = counter;
         // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
-        // reads the counter. Whoever asks next whether the thread can go on
-        // (`SuspendedContexts::others`) sees it, or the waker sees the counter.
+        // reads the counter. Either the next question whether the thread is ready
+        // (`SuspendedContexts::others`) sees the event, or the waker sees the counter.
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        // A job that came, or was left to others, before the thread was counted: nobody will tell
-        // of it again.
+        // A job may have come, or been left to other threads, before the thread was counted. No
+        // thread will announce it again.
         if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }
@@ -467,8 +486,9 @@ pub(super) fn stir(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
     if !own.rested.is_null() {
-        // ORDERING: Relaxed; a waker that still sees the old count wakes for nothing.
-        // SAFETY: the team of a thread that rests here is not freed before the thread has gone on.
+        // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
+        // SAFETY: the team of a thread that rests here is freed only after the thread has been
+        // resumed.
         unsafe { &*own.rested }.fetch_sub(1, Ordering::Relaxed);
         own.rested = core::ptr::null();
     }

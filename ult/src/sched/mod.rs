@@ -1,45 +1,49 @@
-//! What a worker does when the context it runs has to wait: the heart of the crate, to be read top
-//! to bottom.
+//! What a worker does when the context that it runs has to wait. Read this file from top to bottom.
 //!
-//! A *context* is a stack with something unfinished on it: the program's own stack, a ULT, or a
-//! runner that is in the middle of a job. Exactly one context of a worker runs; the others sit on
-//! its [`suspended`], each with a condition. A context that must wait calls [`wait`], which
+//! A *context* is a stack with unfinished code: the program's own stack, a ULT, or a runner in the
+//! middle of a job. A worker runs exactly one context. Its other contexts are [`suspended`], each
+//! with a condition. A context that must wait calls [`wait`], which does the following:
 //!
-//! 1. suspends the context and asks `next` what this worker should do;
-//! 2. if the answer is *resume* somebody (often the very context that asked), switches there,
-//!    directly;
-//! 3. if the answer is a *job*, leaves the stack for a runner, which runs the job by a plain call,
-//!    and the next one, until somebody among the suspended contexts can go on.
+//! 1. It suspends the context, and asks `next` what this worker should do.
+//! 2. If the answer is to *resume* a context, it switches there directly. Often this is the context
+//!    that asked.
+//! 3. If the answer is a *job*, it leaves the stack for a runner. The runner runs the job by a
+//!    plain call, then further jobs, until a suspended context can be resumed.
 //!
-//! So a job that never waits costs no switch of its own, and a job that waits takes its runner's
-//! stack with it: the worker goes on with a fresh one, and no blocked job ever buries another
-//! context. A ULT that has not started ([`crate::spawn::UltStart`]) is a job like any other, with a
-//! role of its own: the gang it runs for, the TLS block it runs with.
+//! A job that never waits therefore costs no switch of its own. A job that waits keeps its runner's
+//! stack, and the worker continues with another runner. So a blocked job never lies on top of
+//! another context. A ULT that has not started ([`crate::spawn::UltStart`]) is a job too. It has a
+//! role of its own: its gang and its TLS block.
+//!
+//! What does not live here:
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `suspended` | the suspended contexts of a worker: who can go on, who may look for work, which gang binds the worker |
-//! | `look` | where a worker looks for work, and in what order |
+//! | `suspended` | a worker's suspended contexts: which can be resumed, seek jobs, or bind the worker |
+//! | `look` | where a worker searches for work, and in which order |
 //! | `runner` | the stacks that jobs run on |
-//! | `storage` | a context that goes on under other thread-local storage |
-//! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
-//! | `yielding` | yielding to another thread from program code: `sched_yield`, the stall monitor |
-//! | `urgency` | what the stall monitor is notified about those who wait |
-//! | `spin_policy` | how long to look before sleeping |
-//! | `polled` | waiting for what nobody tells of: requests of another library |
+//! | `storage` | a context that changes its thread-local storage |
+//! | `handoff` | a spare kernel thread takes over the contexts of a blocked worker |
+//! | `dedicated` | a kernel thread for one OpenMP thread alone |
+//! | `yielding` | yielding from program code: `sched_yield`, the stall monitor |
+//! | `urgency` | what the stall monitor reads about the contexts that wait |
+//! | `spin_policy` | how long a worker polls before it sleeps |
+//! | `polled` | waiting for events that cause no wake-up: requests of another library |
 //!
-//! Conditions are *polled* by the worker that owns the context, and whoever makes a condition true
-//! wakes that worker. A context is therefore never touched by two workers, and there is no moment
-//! at which a half-left stack could be resumed by somebody else. Tried and rejected: pushing
-//! resumable contexts into the owner's inbox (one more lock-free list and one more allocation per
-//! wait, for a list that is hardly ever longer than two).
+//! The worker that owns a context *polls* its condition. The code that makes a condition true wakes
+//! that worker. Therefore only one worker ever touches a context, and no other worker can resume a
+//! stack that is only half left.
+//!
+//! Tried and rejected: pushing resumable contexts into the owner's inbox. It needs one more
+//! lock-free list and one more allocation per wait, and the list rarely has more than two entries.
 //!
 //! # How a worker sleeps without losing a wake-up
 //!
-//! The waker makes the condition true, then calls [`crate::worker::Worker::wake`] (full fence, then
-//! a look at the parked flag). The sleeper sets the flag, then (full fence) evaluates all
-//! conditions once more. One of the two sees the other. Where many workers may wait for one event,
-//! a counter of sleepers, incremented before the last look, saves the waker from visiting them: see
+//! The waker makes the condition true, then calls [`crate::worker::Worker::wake`], which executes a
+//! full fence and reads the parked flag. The sleeper sets the flag, executes a full fence, and
+//! evaluates all conditions once more. At least one of the two sees what the other one wrote. Where
+//! many workers may wait for one event, each sleeper increments a counter before its last search.
+//! The waker reads this counter, and visits the workers only if it is not zero. See
 //! `docs/protocols/park.md`.
 
 use core::num::NonZeroUsize;
@@ -84,104 +88,105 @@ pub use yielding::{
 
 use spin_policy::SpinPolicy;
 
-/// Something to run by a plain call: `run(data)`.
+/// Code that a plain call runs: `run(data)`.
 #[derive(Clone, Copy)]
 pub struct Job {
-    /// The function; it may wait.
+    /// The function. It may wait.
     pub run: unsafe fn(*mut ()),
-    /// Its argument.
+    /// The argument of `run`.
     pub data: *mut (),
 }
 
-/// Where to look for a job.
+/// Where to search for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchScope {
-    /// In the waiter's own queues.
+    /// In the waiting thread's own queues.
     Own,
-    /// In those of others.
+    /// In the queues of other threads.
     Steal,
-    /// Everywhere, for the last time before the worker sleeps.
+    /// In all queues, for the last time before the worker sleeps.
     BeforeSleep,
-    /// From afar: is there any? Takes nothing, and what is returned is not run.
+    /// Only asks whether there is a job: takes none, and the returned job is not run.
     Peek,
 }
 
 /// How a context waits.
 pub struct Wait<'a> {
-    /// The condition. Called on the worker that hosts the context, from any of its stacks; must not
-    /// wait itself.
+    /// The condition. The worker that hosts the context calls it, on any of its stacks. It must not
+    /// wait.
     pub ready: &'a dyn Fn() -> bool,
-    /// Looks for a job that may run while this context waits. Must not wait itself.
+    /// Searches for a job that may run while this context waits. It must not wait.
     pub seek: Option<&'a dyn Fn(SearchScope) -> Option<Job>>,
-    /// A counter that is at least one while the worker sleeps with this context among its suspended
-    /// contexts.
+    /// A counter that is at least one while the worker sleeps and this context is suspended on it.
     pub sleepers: Option<&'a AtomicU32>,
-    /// How long to look before sleeping.
+    /// How long the worker polls before it sleeps.
     pub spin: Spin,
-    /// The context waits for nothing, it only lets others go first: it may continue as soon as
-    /// another context of this worker waits in its turn.
+    /// The context only lets others run first, and has no condition to wait for. It may be resumed
+    /// as soon as a newer context of this worker is suspended.
     pub yields: bool,
-    /// The context's part in its gang is over: no mate waits for it any more.
+    /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,
-    /// Nobody else looks for the jobs of `seek`. So it is asked for them below newer contexts of
-    /// its thread, too, which may have gone on and been suspended anew since and may need what it
-    /// waits for.
+    /// The team has one thread, so no other worker can run this context's tasks. Its `seek` is
+    /// therefore called even when a newer context of the same thread is suspended on top of it.
+    /// That newer context may need what this one waits for.
     pub alone: bool,
 }
 
 impl<'a> Wait<'a> {
-    /// A wait until `ready` holds. The context starts no jobs, and its worker sleeps without
-    /// polling.
+    /// Waits until `ready` holds. The context starts no jobs, and its worker sleeps without polling
+    /// first.
     pub const fn until(ready: &'a dyn Fn() -> bool) -> Self {
         let (seek, sleepers, spin) = (None, None, Spin::NONE);
         Self { ready, seek, sleepers, spin, yields: false, finished: false, alone: false }
     }
 }
 
-/// Says that a context waits for one of the events that happen to an object in a known order, or
-/// for one event with many others.
+/// The position of a context among the contexts that wait for events of one object. The events
+/// happen in a known order, or many contexts wait for the same event.
 ///
-/// Among the suspended contexts with the same object and event, no context is ready while one with
-/// a lower position is not; those with equal positions become ready together. The scheduler polls
-/// those with low positions only, so the time of a look does not depend on how many wait.
+/// The suspended contexts with the same object and event become ready in the order of their
+/// positions. So no context is ready while one with a lower position is not. Contexts with equal
+/// positions become ready together. The scheduler polls only the contexts with low positions, so
+/// the time of a search does not grow with the number of waiting contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadyOrder {
     /// Address of the object: the counter of a barrier, a lock. Never 0.
     pub object: NonZeroUsize,
-    /// Which event of the object, where contexts that wait for different ones may be suspended at
-    /// the same time; else 0.
+    /// Which event of the object, if contexts that wait for different events may be suspended at
+    /// the same time. Otherwise 0.
     pub event: u64,
     /// The context's position in the order. Contexts that become ready together may have different
-    /// positions, and go on in that order.
+    /// positions, and are resumed in that order.
     pub position: u64,
 }
 
 impl ReadyOrder {
-    /// The order of those who wait for `object`.
+    /// The order of the contexts that wait for `object`.
     pub fn at<T>(object: &T, event: u64, position: u64) -> Self {
         Self { object: NonNull::from(object).addr(), event, position }
     }
 }
 
-/// What the scheduler may know about a wait beside [`Wait`]. The default knows nothing.
+/// What the scheduler may know about a wait beside [`Wait`]. By default it knows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WaitTraits {
-    /// Of the contexts of one gang that can go on, the one with the lowest number goes first.
+    /// Of the contexts of one gang that are ready, the one with the lowest rank is resumed first.
     pub rank: u32,
     /// The thread waits for all threads and tasks of its team, which `Wait::sleepers` stands for.
-    /// It need not go on while a thread of the team that does not wait so runs, or has a task
-    /// to run. Whoever ends this without a wait calls [`end_sync_point`].
+    /// It need not be resumed while another thread of the team runs without waiting like this, or
+    /// while the team has a task to run. Code that ends the synchronization point without a wait
+    /// calls [`end_sync_point`].
     pub synchronizes: bool,
-    /// The thread may start any task of its team, which `Wait::sleepers` stands for. One such
-    /// thread answers for all when the worker looks for the tasks of other threads.
+    /// The thread may start any task of its team, which `Wait::sleepers` stands for. When the
+    /// worker searches the queues of other threads, one such thread seeks for all of them.
     pub takes_any_task: bool,
-    /// In which order the contexts that wait with this one become ready.
+    /// The order in which the contexts that wait for the same event become ready.
     pub order: Option<ReadyOrder>,
 }
 
 /// What a worker should do next.
 pub(crate) enum Next {
-    /// Continue a context that was taken from the suspended contexts.
+    /// Resume a context that was removed from the suspended contexts.
     Resume(SuspendedContext),
     /// Run a job in a role.
     Run(Job, crate::worker::Role),
@@ -189,10 +194,11 @@ pub(crate) enum Next {
     Start(&'static crate::spawn::UltStart, crate::gang::GangTag),
 }
 
-/// Waits until `wait.ready()` holds. Meanwhile this worker continues other contexts of its own or
+/// Waits until `wait.ready()` holds. Meanwhile this worker resumes other contexts of its own, or
 /// runs jobs.
 ///
-/// The calling kernel thread must be registered. Returns in the same TLS block; `errno` survives.
+/// The calling kernel thread must be registered. The context returns with the same TLS block, and
+/// `errno` is unchanged.
 #[inline]
 pub fn wait(wait: &Wait<'_>) {
     wait_with(wait, WaitTraits::default());
@@ -204,7 +210,7 @@ pub fn wait_in_order(wait: &Wait<'_>, order: ReadyOrder) {
     wait_with(wait, WaitTraits { order: Some(order), ..WaitTraits::default() });
 }
 
-/// [`wait`], with what is known about it.
+/// [`wait`] with further facts about the wait.
 #[inline]
 pub fn wait_with(wait: &Wait<'_>, traits: WaitTraits) {
     if (wait.ready)() {
@@ -259,12 +265,12 @@ fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
     }
 }
 
-/// A waiting thread runs the jobs that it finds on its own stack, not on a runner's stack.
+/// A waiting thread runs jobs on its own stack, not on a runner's stack.
 static ON_OWN_STACKS: AtomicBool = AtomicBool::new(false);
 
-/// From here on a waiting thread runs its jobs by plain calls, on the stack on which it waits: a
-/// virtual machine or a collector knows the thread by the bounds of that stack. As under
-/// libgomp, the thread then checks its condition only after such a job has ended or waits.
+/// From now on a waiting thread runs its jobs by plain calls, on the stack on which it waits. A
+/// virtual machine or a garbage collector knows the thread by the bounds of that stack. The thread
+/// then checks its condition only after such a job has ended or waits, as under libgomp.
 pub fn run_jobs_on_own_stacks() {
     // ORDERING: Relaxed; a setting.
     ON_OWN_STACKS.store(true, Ordering::Relaxed);
@@ -282,8 +288,8 @@ fn runs_on_own_stack(worker: &'static Worker, role: &Role) -> bool {
     jobs_run_on_own_stacks() && role.thread == unsafe { (*worker.own()).role.thread }
 }
 
-/// Runs the job that the running context `me` was given when it was resumed, on its own stack.
-/// Called in the scheduler; returns in program code. False: there was none.
+/// Runs the job that the running context `me` received when it was resumed, on its own stack.
+/// Called in the scheduler, returns in program code. False if there was no job.
 fn run_given_job(me: *mut Ult) -> bool {
     // SAFETY: the running context's own descriptor.
     let Some((job, role)) = (unsafe { (*me).job.take() }) else { return false };
@@ -292,10 +298,10 @@ fn run_given_job(me: *mut Ult) -> bool {
 }
 
 /// Removes the calling context `me` from the suspended contexts, and runs a job on its stack.
-/// Called in the scheduler; returns in program code.
+/// Called in the scheduler, returns in program code.
 fn run_on_own_stack(worker: &'static Worker, me: *mut Ult, job: Job, role: Role) {
-    // SAFETY: own kernel thread, in its scheduler; the job is for the calling thread, so the
-    // TLS block stays.
+    // SAFETY: own kernel thread, in its scheduler. The job is for the calling thread, so the TLS
+    // block stays.
     let (before, locals) = unsafe {
         let own = worker.own();
         (*own).suspended.remove(me);
@@ -304,17 +310,17 @@ fn run_on_own_stack(worker: &'static Worker, me: *mut Ult, job: Job, role: Role)
         (before, worker::replace_locals(worker::Locals::default()))
     };
     enter_program();
-    // SAFETY: whoever made the job vouches for it.
+    // SAFETY: the code that made the job guarantees it.
     unsafe { (job.run)(job.data) };
     let worker = worker::register_current();
     enter(worker);
-    // SAFETY: as above; the context goes on in the role in which it waits.
+    // SAFETY: as above. The context continues in the role in which it waits.
     unsafe { worker::play(worker, before) };
     worker::set_locals(locals);
     enter_program();
 }
 
-/// The calling kernel thread leaves program code for the scheduler.
+/// The calling kernel thread leaves program code and enters the scheduler.
 #[inline]
 pub(crate) fn enter(worker: &'static Worker) {
     worker.enter_scheduler();
@@ -323,7 +329,7 @@ pub(crate) fn enter(worker: &'static Worker) {
     unsafe { runner::retire(worker) };
 }
 
-/// What runs from here on is the program's, as far as the stall monitor is concerned.
+/// Program code runs from here on, as far as the stall monitor is concerned.
 pub(crate) fn enter_program() {
     let worker = worker::register_current();
     // SAFETY: own kernel thread.
@@ -335,8 +341,8 @@ pub(crate) fn enter_program() {
     back_to_program(worker);
 }
 
-/// The code that has come to the scheduler goes on. If something came to the worker meanwhile, the
-/// running thread handles its signals first.
+/// The code that entered the scheduler continues. If a parcel or a signal came to the worker
+/// meanwhile, the running thread handles its signals first.
 #[inline]
 fn back_to_program(worker: &'static Worker) {
     worker.enter_program();
@@ -345,8 +351,9 @@ fn back_to_program(worker: &'static Worker) {
     }
 }
 
-/// Something has come to the worker on which program code has just begun to run: the running thread
-/// handles its signals, and those that have one go first.
+/// A parcel or a signal has come to the worker on which program code has just begun to run. The
+/// running thread handles its signals. If the thread of a suspended context has a signal, that
+/// context runs first.
 #[cold]
 fn attend_to_signals(worker: &'static Worker) {
     worker.enter_scheduler();
@@ -369,25 +376,26 @@ fn attend_to_signals(worker: &'static Worker) {
     }
 }
 
-/// Threads have set signal masks of their own, or other state that the kernel keeps per thread.
+/// True when a thread has set a signal mask of its own, or other state that the kernel keeps per
+/// thread.
 static DIFFER: AtomicBool = AtomicBool::new(false);
 
 #[inline]
 pub(crate) fn differ() -> bool {
-    // ORDERING: Relaxed; a thread that has set something sees its own store, another one sees it at
-    // a later switch.
+    // ORDERING: Relaxed; a thread that has set state sees its own store. Another thread sees the
+    // store at a later switch.
     DIFFER.load(Ordering::Relaxed)
 }
 
-/// A thread has state of its own where the kernel is concerned: workers change it from here on when
-/// they go to another thread.
+/// A thread has state of its own in the kernel. From here on workers change that state when they
+/// switch to another thread.
 pub(crate) fn threads_differ() {
     // ORDERING: Relaxed; see `differ`.
     DIFFER.store(true, Ordering::Relaxed);
 }
 
-/// The calling thread has set its signal mask to `mask`, which is its own: its worker changes masks
-/// when it goes to another thread. Any kernel thread.
+/// The calling thread has set its own signal mask to `mask`. From here on its worker changes masks
+/// when it switches to another thread. Any kernel thread may call this.
 pub fn note_mask(mask: u64) {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return };
     if let Some(tls_block) = worker::tls_block_in_force() {
@@ -398,7 +406,7 @@ pub fn note_mask(mask: u64) {
     }
 }
 
-/// [`note_mask`] before `setcontext` or `swapcontext`, which set this mask next. Does nothing if
+/// [`note_mask`] before `setcontext` or `swapcontext`, which set this mask next. Has no effect if
 /// the thread already has the mask.
 pub fn note_mask_of_context(mask: u64) {
     if worker::tls_block_in_force().is_some_and(|tls_block| tls_block.mask() != mask) {
@@ -406,8 +414,8 @@ pub fn note_mask_of_context(mask: u64) {
     }
 }
 
-/// Another thread may run here now: its mask is set, if the kernel thread has another one, and so
-/// is what else the kernel keeps for it.
+/// Another thread may run here now. If the kernel thread has another signal mask, this sets the
+/// thread's mask, and then the other state that the kernel keeps for the thread.
 #[cold]
 fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
@@ -421,7 +429,7 @@ fn take_along(worker: &'static Worker) {
     runner::retire_idle(worker);
 }
 
-/// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and
+/// [`enter_program`] for a ULT that follows another one on its worker, with the same gang and
 /// region.
 fn enter_program_again(worker: &'static Worker) {
     // SAFETY: own kernel thread.
@@ -434,48 +442,51 @@ fn enter_program_again(worker: &'static Worker) {
 }
 
 /// Calls `f` as a part of the runtime: neither the stall monitor nor a `sched_yield` inside
-/// switches to another context. For calls of libraries that wait for nothing, and that other
-/// contexts of the worker must not find half-way through. Any kernel thread; may nest, and be
-/// called by the scheduler.
+/// switches to another context. Use it for library calls that do not wait, and that no other
+/// context of the worker may find unfinished. Any kernel thread and the scheduler may call it, and
+/// calls may nest.
 pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return f() };
     worker.enter_scheduler();
     let result = f();
-    // SAFETY: own kernel thread, as `f` does not switch; the code that goes on is the one that
-    // came.
+    // SAFETY: own kernel thread, as `f` does not switch. The code that continues is the code that
+    // called.
     unsafe { look::publish_crowd_as_before(worker) };
     back_to_program(worker);
     result
 }
 
-/// Times that a worker goes on by a call before it asks its scheduler all the same.
+/// After so many jobs by plain calls, the worker asks its scheduler once, even if no context waits.
+/// Chosen: large enough that many jobs share the cost of the scheduler; any value from 16 to 64
+/// will do.
 const CALLS_IN_PLACE: u32 = 32;
 
-/// May a context that has come to a switch point run its next job, a task of the team with this
-/// counter of sleepers, by a call, past the scheduler? Not while somebody behind it could go on,
-/// and not each time. A turn for the stall monitor.
+/// May the running context run its next job by a call, without the scheduler? The context has come
+/// to a switch point, and the job is a task of the team with this counter of sleepers. The answer
+/// is no if another context could be resumed, and at every `CALLS_IN_PLACE`th call. This call is a
+/// switch point for the stall monitor.
 #[inline]
 pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     let Some(worker) = worker::current().filter(|worker| !worker.has_queued()) else { return false };
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    // A count of its own: with one for both each job counted twice, and the look that every 16th
-    // one is followed by might never come.
+    // This count is separate from `ticks`. With one count for both, each job counted twice, and the
+    // full search that every 16th tick brings might never have come.
     own.in_place = own.in_place.wrapping_add(1);
     !own.in_place.is_multiple_of(CALLS_IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
 
-/// Do all threads that are suspended here wait at a synchronization point of `team`? So too where
-/// none is.
+/// Do all threads that are suspended here wait at a synchronization point of `team`? Also true if
+/// no thread is suspended.
 #[inline]
 fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool {
     // SAFETY: own kernel thread; compared only.
     !worker.has_suspended() || unsafe { (*worker.own()).sync_point == team }
 }
 
-/// The running thread has ended the synchronization point that others wait at, perhaps here, and
-/// goes on.
+/// The running thread has ended the synchronization point that other threads wait at, perhaps here,
+/// and continues.
 #[inline]
 pub fn end_sync_point() {
     if let Some(worker) = worker::current() {
@@ -484,8 +495,9 @@ pub fn end_sync_point() {
     }
 }
 
-/// Threads that are suspended here are no reason to ask the scheduler before one of them can go on.
-/// Who can because what it waited for has happened does so at the next look.
+/// True if no suspended context of another thread is ready. Until one is, the suspended threads are
+/// no reason to ask the scheduler. If a context is ready because its event has happened, the next
+/// search includes everything, and resumes it.
 fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
@@ -498,12 +510,13 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     nobody
 }
 
-/// A look into another worker's queues is a cache line from elsewhere; what this worker's own
-/// contexts wait for comes sooner.
+/// A worker that polls tries to steal in one of so many searches. Chosen: a search at another
+/// worker transfers a cache line, and the own contexts are usually ready sooner; any value from 4
+/// to 16 will do.
 const LOOKS_PER_STEAL: u32 = 8;
 
-/// Decides what this worker does: finish what was started before starting something new. The
-/// suspended contexts is not empty.
+/// Decides what this worker does. It finishes started work before it starts new work. The worker
+/// has at least one suspended context.
 pub(crate) fn next(worker: &'static Worker) -> Next {
     if let Some(found) = look::quickly(worker) {
         return found;
@@ -520,8 +533,8 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
             return found;
         }
         looks += 1;
-        // Who has slept to the end of a nap has waited for so long that one look between two naps
-        // will do.
+        // A worker whose nap ended without a wake-up has waited so long that one search between two
+        // naps is enough.
         if naps != 0 || !spin_policy.go_on() {
             let slept = sleep(worker, naps);
             // SAFETY: own kernel thread.
@@ -544,29 +557,31 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
 
 /// How a sleep has ended.
 enum Slept {
-    /// With something to do.
+    /// The last search found something to do.
     Found(Next),
-    /// At the end of a nap.
+    /// The nap is over.
     Nap,
-    /// By somebody who wakes the worker, or before it began.
+    /// A waker woke the worker, or came before the sleep began.
     Woken,
 }
 
-/// The longest nap is so many doublings of [`look::HOLD_BACK`]: 3 ms.
+/// The time of a nap is doubled so many times at most, beginning with [`look::HOLD_BACK_TIME`].
+/// Chosen: the longest nap is then 3.2 ms; any value from 3 to 5 will do.
 const NAP_DOUBLINGS: u32 = 4;
 
-/// Sleeps until somebody wakes this worker, unless a last look finds something to do; for a nap
-/// where wakers may not come. This follows so many `naps`, and is longer with each. The suspended
-/// contexts stay as it is meanwhile.
+/// Sleeps until a waker wakes this worker, unless a last search finds something to do. Where wakers
+/// may not come, the sleep is a nap with a time limit. `naps` naps came before this one, and each
+/// nap is longer than the one before, up to a limit. The worker's suspended contexts do not change
+/// meanwhile.
 fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
     let mut found = None;
-    // What was adopted from another worker is made ready by those who wake that one.
+    // A waker of an adopted context wakes the worker that the context came from.
     let polls = held_back || handoff::has_adopted(worker);
-    // What is held back only since the first look does not count as ready, and its waker may have
-    // come before the worker was seen to sleep: so it is asked for once more, and who finds it
-    // sleeps with an end the next time.
+    // A context may have been held back only since the first search. It does not count as ready,
+    // and its waker may have come before the worker was seen to sleep. So the question is asked
+    // once more, and if the answer is yes, the worker's next sleep has a time limit.
     let awake = || {
         look::has_ready(worker) || {
             found = look::for_the_last_time(worker);
@@ -588,22 +603,22 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     }
 }
 
-/// Makes it known that the worker is about to sleep, and what it would wake up for.
+/// Announces that the worker is about to sleep, and what it would wake up for.
 fn announce(worker: &'static Worker) {
-    // SAFETY: own kernel thread; nothing switches while the reference is in use.
+    // SAFETY: own kernel thread; no switch happens while the reference is in use.
     let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
     worker.note_what_is_sought(suspended.sought(), !suspended.hosts_a_region());
     suspended.for_each_counter(|counter| {
-        // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that
-        // publishes, then reads the counter. `park_unless` adds the full fence between this and the
-        // look.
+        // ORDERING: SeqCst increment before the last search. It pairs with the fence of a waker
+        // that publishes, then reads the counter. `park_unless` adds the full fence between this
+        // increment and the search.
         counter.fetch_add(1, Ordering::SeqCst);
     });
     spin_policy::falls_asleep();
     worker.watched.enter_idle();
 }
 
-/// Undoes [`announce`]. Who `woke` the worker has counted it as awake.
+/// Undoes [`announce`]. If `woke` is true, the waker has already counted the worker as awake.
 fn renounce(worker: &'static Worker, woke: bool) {
     worker.watched.enter_scheduler();
     if !woke {
@@ -612,24 +627,24 @@ fn renounce(worker: &'static Worker, woke: bool) {
     // SAFETY: as in `announce`.
     let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
     suspended.for_each_counter(|counter| {
-        // ORDERING: Relaxed; a waker that still sees the old count wakes for nothing.
+        // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
         counter.fetch_sub(1, Ordering::Relaxed);
     });
 }
 
 // ---- switching --------------------------------------------------------------
 
-/// The context that asked may go on at once.
+/// Resumes the context that asked, without a switch.
 fn resume_in_place(worker: &'static Worker, entry: &SuspendedContext) {
-    // SAFETY: own kernel thread; the role is the one the context waited in.
+    // SAFETY: own kernel thread; the role is the one in which the context waited.
     unsafe { worker::play(worker, entry.role) };
 }
 
-/// Leaves the running context, which is among the suspended contexts, for `next`. Returns when
-/// somebody resumes it.
+/// Leaves the running context, which is among the suspended contexts, for `next`. Returns when the
+/// context is resumed.
 pub(crate) fn leave_for(worker: &'static Worker, next: Next) {
-    // SAFETY: own kernel thread; the running context is among the suspended contexts, the entry's
-    // was taken off it.
+    // SAFETY: own kernel thread. The running context is among the suspended contexts, and the entry
+    // was removed from them.
     unsafe {
         match next {
             Next::Resume(entry) => switch_to(worker, &entry),
@@ -639,12 +654,12 @@ pub(crate) fn leave_for(worker: &'static Worker, next: Next) {
     }
 }
 
-/// Leaves the running context (which is among the suspended contexts, or a runner with nothing on
-/// its stack) for `entry`.
+/// Leaves the running context for `entry`. The running context is among the suspended contexts, or
+/// is a runner with nothing on its stack.
 ///
 /// # Safety
-/// Own kernel thread; `entry` was taken from the suspended contexts, so its context is suspended
-/// and this worker's.
+/// Own kernel thread. `entry` was removed from the suspended contexts, so its context is suspended
+/// and belongs to this worker.
 unsafe fn switch_to(worker: &'static Worker, entry: &SuspendedContext) {
     // SAFETY: as the caller says.
     unsafe {
@@ -655,7 +670,8 @@ unsafe fn switch_to(worker: &'static Worker, entry: &SuspendedContext) {
 }
 
 /// # Safety
-/// `to` is a suspended context owned by this worker; it runs with `tls_block` (`None`: with any).
+/// `to` is a suspended context that this worker owns. It runs with `tls_block`, or with any TLS
+/// block if that is `None`.
 unsafe fn switch_context(
     worker: &'static Worker,
     to: *mut Ult,
@@ -678,11 +694,11 @@ pub(crate) fn errno() -> i32 {
 }
 
 pub(crate) fn set_errno(value: i32) {
-    // SAFETY: as in `errno`; the address is asked for anew after the switches.
+    // SAFETY: as in `errno`; the address is read again after the switches.
     unsafe { *libc::__errno_location() = value };
 }
 
-/// In the child of a fork one kernel thread is left.
+/// In the child of a fork only one kernel thread is left.
 pub(crate) fn reset_after_fork() {
     spin_policy::reset_after_fork();
 }
@@ -699,19 +715,19 @@ mod tests {
         (GangTag { id, level: 0 }, 0)
     }
 
-    /// A job of a younger gang: waits for what has happened when it is asked again, and says that
-    /// it went on.
+    /// A job of a younger gang: it waits until its condition is evaluated for the second time, and
+    /// then notes that it was resumed.
     unsafe fn younger(data: *mut ()) {
         worker::set_duty(gang(2));
         let asked = Cell::new(false);
         let ready = || asked.replace(true);
         wait(&Wait::until(&ready));
-        // SAFETY: the test's, which stays until the test has waited for it.
+        // SAFETY: the cell is the test's, and stays until the test has waited for it.
         unsafe { (*data.cast::<Cell<bool>>()).set(true) };
     }
 
-    /// However the context of the older gang looks: without an end the worker never sleeps, and its
-    /// sleep is not what lets the younger one go on.
+    /// The test runs with each spin policy of the older gang's context. A worker that polls without
+    /// limit never sleeps, so the end of a sleep does not release the younger gang's context.
     #[test]
     fn what_is_held_back_goes_on_in_the_end() {
         for spin in [Spin::NONE, Spin::POLLING, Spin::ANSWERS, Spin::FOREVER] {

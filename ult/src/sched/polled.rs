@@ -1,22 +1,24 @@
-//! Waiting for what nobody tells of: requests of another library, asked for by whoever has nothing
-//! better to do.
+//! Waiting for events that cause no wake-up, such as requests of another library. Workers without
+//! other work poll for them.
 //!
-//! A context that waits so ([`wait_polled`]) stands in one list of the process until its question
-//! is answered with yes. At each look of any worker, while the list is not empty, the worker asks
-//! some of those in it ([`look_after`]): as a part of the scheduler, on whatever stack it runs. A
-//! worker that hosts such a context does not sleep, it naps at most, so somebody asks unless all
-//! workers run program code; then whoever comes to the scheduler first asks.
+//! What the requests are lives above this crate. A context that waits like this ([`wait_polled`])
+//! is in one list of the process until its condition holds. While the list is not empty, every
+//! search of any worker evaluates some of these conditions ([`look_after`]). This is a part of the
+//! scheduler, and happens on any stack. A worker that hosts such a context naps at most, and does
+//! not sleep. So the conditions are evaluated unless all workers run program code. In that case the
+//! next worker that enters its scheduler evaluates them.
 //!
-//! * **P1** who holds the list's lock asks; nobody asks the same question twice at once.
-//! * **P2** an entry leaves the list before its `done` is set, and is not touched after that: it
+//! * **P1** Only the holder of the list's lock evaluates conditions, so no two workers evaluate one
+//!   condition at the same time.
+//! * **P2** An entry leaves the list before its `done` is set, and is not touched after that: it
 //!   lies on the waiting stack.
 //!
-//! In the child of a fork the entries are forgotten, and those waits are over: what was waited for
-//! is the parent's.
+//! In the child of a fork the entries are forgotten and their waits are over, because the awaited
+//! events belong to the parent.
 //!
-//! Tried and rejected: to ask in the condition of each context. A look at a list of suspended
-//! contexts with a thousand of them then costs a thousand questions, each of which may move a whole
-//! network stack.
+//! Tried and rejected: evaluating the library's condition in the condition of each context. A
+//! search of a thousand suspended contexts then asks the library a thousand times, and each call
+//! may advance a whole network stack.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -25,11 +27,13 @@ use super::{Job, SearchScope, Spin, Wait, undisturbed, wait};
 use crate::worker::{self, Worker};
 use crate::{arch, park, pool};
 
-/// Questions that are asked at one look.
+/// Conditions that one search evaluates. Chosen: each may advance a network stack, and a search
+/// should stay short; any value from 4 to 16 will do.
 const QUESTIONS_PER_LOOK: usize = 8;
 
-/// Looks before the context is suspended: with others behind it, and without. An answer that is
-/// under way comes within some microseconds, and a look takes 50 ns and more.
+/// Evaluations before the context is suspended: with other contexts behind it, and without. An
+/// answer under way comes within some microseconds, and an evaluation takes at least 50 ns. Chosen:
+/// 96 evaluations take about as long; any value from (1, 48) to (4, 192) will do.
 const FIRST_LOOKS: (u32, u32) = (2, 96);
 
 struct PolledEntry {
@@ -45,16 +49,16 @@ struct PolledList {
 }
 
 struct Desk {
-    /// 0 when free, else the generation of the holder plus one: a holder of another generation was
+    /// 0 when free, else the generation of the holder plus one. A holder of another generation was
     /// a thread of the parent process.
     holder: AtomicU32,
     list: UnsafeCell<PolledList>,
-    /// How many are in the list, or about to be.
+    /// How many entries are in the list, or about to be.
     waiting: AtomicU32,
 }
 
-// SAFETY: `list` is touched only between `try_enter` and the drop of what it returns, which exclude
-// each other.
+// SAFETY: `list` is touched only between `try_enter` and the drop of its result. Two such intervals
+// exclude each other.
 unsafe impl Sync for Desk {}
 
 static DESK: Desk = Desk {
@@ -100,24 +104,24 @@ impl Desk {
 impl Locked {
     #[allow(clippy::mut_from_ref, reason = "the list is locked by us")]
     fn list(&self) -> &mut PolledList {
-        // SAFETY: the list is ours while `self` exists; callers do not keep the reference across
-        // another call.
+        // SAFETY: the list is this thread's while `self` exists; callers do not keep the reference
+        // across another call.
         unsafe { &mut *DESK.list.get() }
     }
 
-    /// Asks the next one; true if there was one.
+    /// Evaluates the next condition. True if there was one.
     fn ask(&self) -> bool {
         let list = self.list();
         let Some(&entry) = list.entries.get(list.cursor).or_else(|| list.entries.first()) else {
             return false;
         };
         list.cursor = if list.cursor < list.entries.len() { list.cursor } else { 0 };
-        // SAFETY: P2: what is in the list is alive, and its closure outlives the wait.
+        // SAFETY: P2: an entry in the list is alive, and its closure outlives the wait.
         let (ready, worker) = unsafe { (&*(*entry).ready, (*entry).worker) };
         if ready() {
             let list = self.list();
             list.entries.swap_remove(list.cursor);
-            // SAFETY: as above; the last use.
+            // SAFETY: as above; this is the last use.
             // ORDERING: Release, pairs with the Acquire in `wait_polled`. The entry may be gone
             // after this.
             unsafe { (*entry).done.store(true, Ordering::Release) };
@@ -136,11 +140,11 @@ impl Drop for Locked {
     }
 }
 
-/// Part of a worker's look: asks some of those who wait, unless somebody else is at it. One load
-/// where nobody waits.
+/// A part of every search: evaluates some conditions, unless another worker does so now. One load
+/// if no context waits like this.
 #[inline(always)]
 pub(super) fn look_after() {
-    // ORDERING: Relaxed; who waits looks himself.
+    // ORDERING: Relaxed; the worker of a waiting context searches by itself.
     if DESK.waiting.load(Ordering::Relaxed) != 0 {
         ask_some();
     }
@@ -155,7 +159,7 @@ fn ask_some() {
     }
 }
 
-/// Looks some times whether `ready` holds, before the context is suspended: what comes within
+/// Evaluates `ready` some times before the context is suspended. An event that comes within
 /// microseconds is not worth the way through the scheduler. `ready` must not wait.
 pub fn comes_at_once(ready: &dyn Fn() -> bool) -> bool {
     look_first(worker::register_current(), ready)
@@ -166,10 +170,11 @@ fn look_first(worker: &'static Worker, ready: &dyn Fn() -> bool) -> bool {
     undisturbed(|| (0..looks).any(|_| ready()))
 }
 
-/// Waits until `ready` holds, for what nobody tells of. `seek` and `sleepers` as in [`Wait`].
+/// Waits until `ready` holds, for an event that causes no wake-up. `seek` and `sleepers` are as in
+/// [`Wait`].
 ///
-/// `ready` is called by any registered kernel thread in its scheduler, by one at a time, and not
-/// any more once it has answered true. It must not wait, nor call into the runtime.
+/// Any registered kernel thread calls `ready` in its scheduler, one thread at a time, and not again
+/// after it has returned true. `ready` must not wait, and must not call into the runtime.
 pub fn wait_polled(
     ready: &dyn Fn() -> bool,
     seek: Option<&dyn Fn(SearchScope) -> Option<Job>>,
@@ -181,8 +186,8 @@ pub fn wait_polled(
     }
     let generation = pool::generation();
     let forked = || pool::generation() != generation;
-    // SAFETY: only the lifetime is erased; the entry leaves the list (P2, or with the parent's
-    // process) before this returns.
+    // SAFETY: only the lifetime is erased. The entry leaves the list before this function returns
+    // (P2), or stays with the parent's process.
     let ready = unsafe {
         core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(ready)
     };
@@ -197,8 +202,8 @@ pub fn wait_polled(
     DESK.waiting.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// The running code is about to block in a library: what could go on behind it does so at another
-/// kernel thread.
+/// The running code is about to block in a library. If another context could run behind it, that
+/// context runs on another kernel thread.
 pub fn blocks() {
     if let Some(worker) = worker::current().filter(|w| !w.is_in_scheduler() && w.has_others())
         && (worker.has_queued() || !super::nobody_else_can_go_on(worker))
@@ -207,8 +212,8 @@ pub fn blocks() {
     }
 }
 
-/// May the calling code be suspended: on a registered kernel thread, and not inside of the
-/// scheduler or [`undisturbed`]?
+/// May the calling code be suspended? It may on a registered kernel thread, outside of the
+/// scheduler and of [`undisturbed`].
 pub fn may_suspend() -> bool {
     worker::current().is_some_and(|worker| !worker.is_in_scheduler())
 }
@@ -221,7 +226,7 @@ mod tests {
     fn a_question_is_asked_until_its_first_yes() {
         for yes in [1, 2, FIRST_LOOKS.1, 10 * FIRST_LOOKS.1] {
             let asked = AtomicU32::new(0);
-            // ORDERING: Relaxed, here and below; counts that the wait itself orders.
+            // ORDERING: Relaxed, here and below; the wait itself orders these counts.
             wait_polled(&|| asked.fetch_add(1, Ordering::Relaxed) + 1 == yes, None, None);
             // ORDERING: as above.
             assert_eq!(asked.load(Ordering::Relaxed), yes);

@@ -1,11 +1,12 @@
 //! Runners: the stacks that jobs and ULTs run on.
 //!
-//! A runner runs a job by a plain call, then whatever [`super::next`] finds, until a context on the
-//! suspended contexts can go on; then it stands idle with nothing on its stack until a job is
-//! handed over again. A job that waits keeps its runner.
+//! What a worker does next lives in [`super::next`], and the memory of stacks lives in
+//! [`crate::stack`]. A runner runs a job by a plain call. It then runs what [`super::next`] finds,
+//! until a suspended context can be resumed. After that it is idle, with nothing on its stack,
+//! until it receives another job. A job that waits keeps its runner.
 //!
-//! Where the address space is limited ([`promised`]) no runner stands idle, and a job for which
-//! there is no stack runs on that of the context that waits for it ([`find_stack_for`]).
+//! If the address space is limited ([`promised`]), no runner stays idle. A job without a stack then
+//! runs on the stack of the context that waits for it ([`find_stack_for`]).
 
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +24,7 @@ use crate::tls_block::TlsBlock;
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Role, ThreadMode, Worker, WorkerOwn};
 
-/// What is handed to a runner.
+/// What a runner receives.
 #[derive(Clone, Copy)]
 pub(crate) enum RunnerTask {
     /// A job, in a role.
@@ -32,7 +33,7 @@ pub(crate) enum RunnerTask {
     Ult(&'static UltStart, GangTag),
 }
 
-/// Hands `job` to a runner and leaves for it. Returns when the calling context is resumed.
+/// Gives `job` to a runner and switches to it. Returns when the calling context is resumed.
 ///
 /// # Safety
 /// Own kernel thread; the calling context is among the suspended contexts.
@@ -44,7 +45,7 @@ pub(super) unsafe fn run_on_runner(worker: &'static Worker, job: Job, role: Role
 /// As [`run_on_runner`], for a ULT.
 ///
 /// # Safety
-/// As [`run_on_runner`]; the start was taken by this worker.
+/// As [`run_on_runner`]; this worker has taken the start.
 pub(super) unsafe fn start_on_runner(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) {
     // SAFETY: as the caller says.
     unsafe { hand_over(worker, RunnerTask::Ult(ult_start, tag)) };
@@ -53,8 +54,7 @@ pub(super) unsafe fn start_on_runner(worker: &'static Worker, ult_start: &'stati
 /// # Safety
 /// As [`run_on_runner`].
 unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
-    // SAFETY: own kernel thread; a cached runner stands at the top of its loop, a new one at its
-    // entry.
+    // SAFETY: own kernel thread; a cached runner is at the top of its loop, a new one at its entry.
     unsafe {
         let own: *mut WorkerOwn = worker.own();
         (*own).handed = Some(task);
@@ -69,7 +69,7 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
     }
 }
 
-/// Sees to runner stacks for the `threads` further threads of a region; see [`promised::promise`].
+/// Provides runner stacks for the `threads` further threads of a region; see [`promised::promise`].
 pub fn promise_stacks(threads: usize) -> (usize, usize) {
     let stacks = promised::promise(threads, runner_stack_size());
     if promised::is_limited() {
@@ -104,15 +104,15 @@ fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
                 ((*entry.ult).job, (*entry.ult).resumed_early) = (Some((job, role)), true);
                 Next::Resume(entry)
             }
-            // The context that the job was found for is not suspended any more. The worker tries to
-            // map a stack; the program ends if there is none.
+            // The context that the job was found for is no longer suspended. The worker tries to
+            // map a stack, and the program ends if that fails.
             None => Next::Run(job, role),
         }
     }
 }
 
-/// The runner `ult` gets a job: it keeps the stack that was reserved for it, or gives one of two
-/// back.
+/// The runner `ult` receives a job. It keeps the stack that was reserved for the job, or gives one
+/// of two back.
 ///
 /// # Safety
 /// Own kernel thread, in its scheduler; a runner of this worker.
@@ -139,19 +139,19 @@ pub(crate) unsafe fn end_runner(runner: *mut Ult) {
     }
 }
 
-/// Where the address space is limited: gives back the stacks of all idle runners, including the
+/// Gives back the stacks of all idle runners, if the address space is limited. This includes the
 /// runner that the worker has just left.
 pub(super) fn retire_idle(worker: &'static Worker) {
     if promised::is_limited() {
         // SAFETY: own kernel thread; idle runners have nothing on their stacks, and the running
-        // context is none of them.
+        // context is not one of them.
         unsafe { (*worker.own()).idle_runners.drain(..).for_each(|runner| end_runner(runner)) }
     }
 }
 
-/// What a worker does next whose runner has nothing on its stack. Where the address space is
-/// limited it does not sleep on that stack, which another worker may need: the newest
-/// suspended context looks on instead.
+/// What a worker does next when its runner has nothing on its stack. If the address space is
+/// limited, the worker does not sleep on that stack, which another worker may need. Instead it
+/// resumes the newest suspended context, which continues the search.
 fn next_for_runner(worker: &'static Worker) -> Next {
     if !promised::is_limited() {
         return next(worker);
@@ -172,11 +172,12 @@ fn next_for_runner(worker: &'static Worker) -> Next {
     }
 }
 
-/// Runners kept per worker; more are given back when they become idle.
+/// Idle runners that a worker keeps; further runners are given back when they become idle. Chosen:
+/// more than a worker usually needs at once, and little memory; any value from 4 to 16 will do.
 const IDLE_RUNNERS: usize = 8;
 
-/// A worker waits at most this long for a promised stack, which another worker may be about to
-/// leave. Chosen: longer than any time slice.
+/// How long a worker waits at most for a promised stack, which another worker may be about to
+/// leave. Chosen: longer than any time slice; any value from 100 ms to 10 s will do.
 const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn new_runner() -> *mut Ult {
@@ -205,14 +206,14 @@ fn no_stack(error: &std::io::Error) -> ! {
 unsafe extern "C" fn runner_main(_: usize) -> ! {
     crate::sanitize::begin();
     loop {
-        // Asked for anew: what ran may have come back on another worker.
+        // The worker is read again, because the job may have returned on another worker.
         let worker = here();
         // SAFETY: own kernel thread; `handed` is taken before anything can wait.
         let handed = unsafe { (*worker.own()).handed.take() };
         let next = match handed {
-            // SAFETY: whoever made the job vouches for it.
+            // SAFETY: the code that made the job guarantees it.
             Some(RunnerTask::Job(job, role)) => unsafe { run_job(worker, job, role) },
-            // SAFETY: the start was taken by this worker.
+            // SAFETY: this worker has taken the start.
             Some(RunnerTask::Ult(ult_start, tag)) => unsafe { run_ults(worker, ult_start, tag) },
             None => next_for_runner(worker),
         };
@@ -245,10 +246,10 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
         worker::switch_mode(worker, role.thread);
         worker::play(worker, role);
     }
-    // Those of the context that was left may outlive it.
+    // The locals of the context that was left may outlive it.
     worker::set_locals(Locals::default());
     enter_program();
-    // SAFETY: whoever made the job vouches for it.
+    // SAFETY: the code that made the job guarantees it.
     unsafe { (job.run)(job.data) };
     worker::set_locals(Locals::default());
     let worker = here();
@@ -256,11 +257,11 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     next_for_runner(worker)
 }
 
-/// Runs a ULT from its start to its end, and those of its spawn group that follow it at once: each
-/// is a plain call, and what all of them tell their spawn group is reported once. Returns what the
-/// worker does next.
+/// Runs a ULT from its start to its end, then the ULTs of its spawn group that follow it at once.
+/// Each of them is a plain call, and their ends are reported to the spawn group once, together.
+/// Returns what the worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
-    // One after the other they are this thread, whose contexts share its mode.
+    // These ULTs are one thread after the other for the worker, and their contexts share this mode.
     let mode = ThreadMode::new();
     let mut running = Running { ult_start, tag, block: ult_start.tls_block(worker), charged: worker };
     // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to a TLS block.
@@ -290,8 +291,8 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
                 running = mate;
             }
             found => {
-                // SAFETY: as above; who is resumed next runs with its own from here on, which
-                // nobody else does while it is suspended here.
+                // SAFETY: as above. The context that is resumed next runs with its own TLS block
+                // from here on, which no other context runs with while it is suspended here.
                 unsafe {
                     worker::end_mode(worker);
                     worker::play(
@@ -310,8 +311,8 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
     }
 }
 
-/// What is in use between a ULT and what the worker does after it: that of who goes on then, to
-/// spare a change; else the worker's own.
+/// The TLS block in use between a ULT and what the worker does next. If a context is resumed next,
+/// it is that context's block, which saves a change. Otherwise it is the worker's own.
 fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static TlsBlock> {
     match next {
         Some(Next::Resume(entry)) => entry.role.tls_block,
@@ -324,13 +325,13 @@ struct Running {
     ult_start: &'static UltStart,
     tag: GangTag,
     block: UltTlsBlock,
-    /// Where it counts as load.
+    /// The worker at which the ULT counts as load.
     charged: &'static Worker,
 }
 
 impl Running {
     fn role(&self, worker: &'static Worker, mode: &ThreadMode) -> Role {
-        // A ULT without a gang of its own runs for the one it was forked in.
+        // A ULT without a gang of its own runs for the gang in which it was spawned.
         let ganged = self.tag != GangTag::NONE;
         Role {
             tag: if ganged { self.tag } else { self.ult_start.spawn_group().tag },
@@ -341,8 +342,9 @@ impl Running {
         }
     }
 
-    /// Runs it; its role is played already. `follows`: after one of the same gang and region, on
-    /// this worker. Returns the worker on which it has ended, in its scheduler.
+    /// Runs the ULT, whose role is in force already. `follows` means that the ULT before it had the
+    /// same gang and region, on this worker. Returns the worker on which the ULT has ended, in its
+    /// scheduler.
     fn run(&self, follows: bool) -> &'static Worker {
         worker::set_locals(Locals::default());
         // Signals came for the thread while it was between two regions.
@@ -355,7 +357,7 @@ impl Running {
             enter_program()
         }
         observer::notify(|| SchedulerEvent::UltBegins { id: self.tag.id, level: self.tag.level });
-        // SAFETY: whoever made the start vouches for it.
+        // SAFETY: the code that made the start guarantees it.
         unsafe { (self.ult_start.spawn_group().run)(self.ult_start.data) };
         observer::notify(|| SchedulerEvent::UltEnds);
         let worker = here();
@@ -364,12 +366,12 @@ impl Running {
         worker
     }
 
-    /// It has ended and its TLS block is no longer in use. Counted by the next [`retire`]: whoever
-    /// learns that it has ended may start the next one under the same TLS block.
+    /// The ULT has ended, and its TLS block is no longer in use. The next [`retire`] counts it. A
+    /// thread that learns of the end may start the next ULT with the same TLS block.
     fn end(&self, worker: &'static Worker) {
-        // SAFETY: whoever made the start vouches for it; the worker is the calling kernel thread's.
-        // The start is read before the call of `end`, after which its thread may be started anew
-        // with another one in its place.
+        // SAFETY: the code that made the start guarantees it; the worker is the calling kernel
+        // thread's. The start is read before the call of `end`. After that call the thread may be
+        // started again, with another start in the place of this one.
         unsafe {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;
@@ -393,14 +395,14 @@ impl Running {
     }
 }
 
-/// [`crate::spawn::SpawnGroup::retire`].
+/// The type of [`crate::spawn::SpawnGroup::retire`].
 type Retire = unsafe fn(*mut (), u32);
 
 /// ULTs of one spawn group that have ended on a worker and have not been counted.
 pub(crate) struct EndedUlts {
     spawn_group: Option<(Retire, *mut ())>,
     count: u32,
-    /// Those of them that count as load of the worker.
+    /// How many of these ULTs count as load of the worker.
     ganged: i32,
 }
 
@@ -408,7 +410,8 @@ impl EndedUlts {
     pub(crate) const NONE: Self = Self { spawn_group: None, count: 0, ganged: 0 };
 }
 
-/// Counts those that have ended here. At each entry to the scheduler but that at the end of a ULT.
+/// Counts the ULTs that have ended here. Called at each entry to the scheduler, except the entry at
+/// the end of a ULT.
 ///
 /// # Safety
 /// Own kernel thread, in its scheduler.
@@ -421,15 +424,16 @@ pub(super) unsafe fn retire(worker: &'static Worker) {
         if ganged != 0 {
             worker.count_gang_load(-ganged);
         }
-        // SAFETY: whoever made the starts vouches for it.
+        // SAFETY: the code that made the starts guarantees it.
         unsafe { retire(spawn_group, count) };
     }
 }
 
-/// Caches the running runner, retires one that is too many, and switches to `entry`.
+/// Caches the running runner, retires the oldest one if there are too many, and switches to
+/// `entry`.
 fn stand_idle(worker: &'static Worker, entry: &SuspendedContext) {
-    // SAFETY: own kernel thread; the running runner has nothing on its stack, those in the cache
-    // neither.
+    // SAFETY: own kernel thread; the running runner and those in the cache have nothing on their
+    // stacks.
     unsafe {
         let own = worker.own();
         if (*own).idle_runners.len() >= IDLE_RUNNERS {

@@ -1,29 +1,34 @@
-//! How long a worker looks for something to do before it sleeps.
+//! How long a worker searches for work before it sleeps.
 //!
-//! Looks are cheap at first; the clock is read every 64 of them. When more kernel threads are awake
-//! than can run, a few looks are all: the processor is wanted.
+//! What it searches lives in [`super::look`], and sleeping itself lives in [`crate::park`]. The
+//! first searches are cheap, and the worker reads the clock at every 64th. When more kernel threads
+//! are awake than can run, the worker searches only a few times, because other threads want the
+//! processor.
 //!
-//! Tried and rejected: a fixed 50 us. Where a thread waits for the panel of a factorization (0.5
-//! ms) each wait ended in a sleep, and the wake-ups cost 4 % of a QR factorization of order 500. A
-//! fixed millisecond or more (the choice of libgomp and libomp) costs the processors of programs
-//! that fork a region now and then. Yielding the processor, at each glance beyond the lower bound
-//! or on a crowded machine 16 times before the sleep: from Linux 6.18 on who yields goes to the end
-//! of its time slice, so that next to a thread that spins 16 yields cost 50 ms, while who sleeps
-//! and is woken runs soon. Counting who is woken as awake only when it runs: on a shared processor
-//! it runs when its waker sleeps, and the waker looked for its full time before that.
+//! Tried and rejected:
+//! * A fixed 50 µs. Where a thread waited for the panel of a factorization (0.5 ms), each wait
+//!   ended in a sleep. The wake-ups cost 4 % of a QR factorization of order 500.
+//! * A fixed millisecond or more, the choice of libgomp and libomp. It costs processor time in
+//!   programs that fork a region now and then.
+//! * Yielding the processor, at each reading of the clock beyond the lower bound, or 16 times
+//!   before the sleep on a crowded machine. From Linux 6.18 on a thread that yields goes to the end
+//!   of its time slice. Next to a thread that spins, 16 yields cost 50 ms, while a thread that
+//!   sleeps and is woken runs soon.
+//! * Counting a woken thread as awake only when it runs. On a shared processor it runs when its
+//!   waker sleeps, and the waker polled for its full time before that.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
 use crate::{arch, proc_file};
 
-/// How long to look before sleeping, in microseconds: at least `least`, and up to `most` on a
+/// How long to poll before sleeping, in microseconds: at least `least`, and up to `most` on a
 /// worker that has seen short waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spin {
     least: u32,
     most: u32,
-    /// Nobody wakes who waits: it naps instead of sleeping.
+    /// No waker wakes the waiting context, so the worker naps instead of sleeping.
     polls: bool,
 }
 
@@ -32,25 +37,24 @@ impl Spin {
     pub const NONE: Self = Self::exactly(0);
     /// Never sleep.
     pub const FOREVER: Self = Self::exactly(u32::MAX);
-    /// For what nobody tells of: look without an end, soon with naps in between.
+    /// For events that cause no wake-up: poll without limit, soon with naps in between.
     pub const POLLING: Self = Self { least: u32::MAX, most: u32::MAX, polls: true };
-    /// As [`Spin::POLLING`], for answers that come from other processes: the naps begin after a
-    /// millisecond. Where both sides nap soon, each finds the other one napping, and every
-    /// message takes a nap.
+    /// As [`Spin::POLLING`], for answers from other processes: the naps begin after a millisecond.
+    /// If both sides napped soon, each would find the other one napping, and every message would
+    /// take as long as a nap.
     pub const ANSWERS: Self = Self { least: 1000, most: 1000, polls: true };
 
-    /// `micros` microseconds; `u32::MAX` is for ever.
+    /// Exactly `micros` microseconds. `u32::MAX` means without limit.
     pub const fn exactly(micros: u32) -> Self {
         Self { least: micros, most: micros, polls: false }
     }
 
-    /// From `least` to `most` microseconds, by what the worker's last waits were like
-    /// ([`SpinHistory`]).
+    /// From `least` to `most` microseconds, by the worker's last waits ([`SpinHistory`]).
     pub const fn between(least: u32, most: u32) -> Self {
         Self { least, most, polls: false }
     }
 
-    /// The longer one of both.
+    /// The longer of both.
     pub(super) fn or_longer(self, other: Self) -> Self {
         Self {
             least: self.least.max(other.least),
@@ -59,60 +63,65 @@ impl Spin {
         }
     }
 
-    /// At most `micros` microseconds of it.
+    /// The same, but at most `micros` microseconds.
     #[must_use]
     pub fn capped(self, micros: u32) -> Self {
         Self { least: self.least.min(micros), most: self.most.min(micros), ..self }
     }
 
-    /// Does nobody wake the context that waits so?
+    /// Does the context that waits like this have no waker?
     pub(super) const fn polls(self) -> bool {
         self.polls
     }
 
-    /// The two numbers.
+    /// `least` and `most`, in microseconds.
     pub(crate) const fn bounds(self) -> (u32, u32) {
         (self.least, self.most)
     }
 }
 
-/// How long this worker looks for before it sleeps, between the bounds of [`Spin`].
+/// How long this worker polls before it sleeps, between the bounds of [`Spin`], and what earlier
+/// waits have shown.
 ///
-/// Waits between the two bounds are worth looking through: sleeping costs a wake-up, 20 to 100 us
-/// until the sleeper runs. One that was longer has shown that looking was in vain: half as long
-/// from then on. So a program that sleeps between its regions pays the lower bound, and one whose
-/// threads wait a millisecond for a task hardly sleeps in between. The first wait is a long one.
+/// *Short and long waits.* Polling is right for waits between the two bounds. A sleep would cost a
+/// wake-up: 20 to 100 µs until the sleeper runs. A wait between the bounds sets the limit to the
+/// upper bound. A longer wait shows that polling was in vain, and halves the limit from then on. So
+/// a program that sleeps between its regions polls for the lower bound only. A program whose
+/// threads wait a millisecond for a task rarely sleeps in between. Before the first wait the limit
+/// is the upper bound.
 ///
-/// Our count of who is awake knows nothing of other programs. Where they want the processors too,
-/// looking takes from this worker's own share, which it misses when it has something to do. A
-/// worker that the kernel has pushed aside, and that has lost an eighth of its time awake so, or a
-/// tenth of a millisecond while it looked, *backs off*: [`LEAST_CROWDED_LOOKS`] looks, for the next
-/// 64 waits at least. If the first wait after that is like this again, for twice as many, up to
-/// [`MOST_PENALTY_WAITS`]. Where all who want to run on the machine have room on this process's
-/// processors, it was no other program ([`others_may_run`]). Time that is lost and nobody was put
-/// in its place is the hypervisor's, who gives it to other machines: sleeping earns nothing there,
-/// and each wake-up is dear.
+/// *Other programs.* The count of awake kernel threads knows nothing of other programs. If they
+/// want the processors too, polling uses up this worker's own share, which the worker misses when
+/// it has work. A worker *backs off* when preemption cost it an eighth of its awake time, or 100 µs
+/// while it polled. It then searches [`LEAST_CROWDED_LOOKS`] times in each of its next
+/// [`LEAST_PENALTY_WAITS`] waits. If the first wait after these is preempted again, the worker
+/// backs off for twice as many waits, up to [`MOST_PENALTY_WAITS`].
+///
+/// *No other program.* All threads of the machine that want to run may fit on this process's
+/// processors. Then the worker did not lose its time to another program ([`others_may_run`]). If
+/// time was lost and no thread took the worker's place, the hypervisor gave the time to other
+/// machines. Sleeping saves nothing there, and each wake-up is expensive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinHistory {
     micros: u32,
-    /// Waits for which it is backing off yet.
+    /// For how many more waits the worker backs off.
     backs_off: u32,
-    /// For how many it will be the next time.
+    /// For how many waits it backs off the next time.
     penalty: u32,
-    /// Since when it has not slept, and what it had got from the kernel then.
+    /// Since when it has not slept, and what the kernel had given it by then.
     awake: Awake,
-    /// Looks before it sleeps while more kernel threads are awake than can run.
+    /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,
 }
 
-/// A point of a kernel thread's time.
+/// A point in a kernel thread's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Awake {
-    /// On the monotonic clock, in microseconds; 0: not known.
+    /// On the monotonic clock, in microseconds; 0 if unknown.
     since: u64,
     /// Processor time used until then, in microseconds.
     used: u64,
-    /// Times that the kernel had put another thread in its place while it wanted to run.
+    /// How often the kernel had preempted the thread while it wanted to run.
     pushed: u64,
 }
 
@@ -121,7 +130,7 @@ impl Awake {
 
     fn now() -> Self {
         let mut usage = core::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // Past the C library, whose function answers for the OpenMP thread.
+        // This call goes past the C library, whose function answers for the OpenMP thread.
         // SAFETY: a valid out pointer; all zeros are a value, should the call fail.
         let usage = unsafe {
             crate::arch::system_call(
@@ -138,8 +147,8 @@ impl Awake {
         }
     }
 
-    /// Did others of this machine keep the thread from a processor for an eighth of the time from
-    /// `self` to `now`, during which it has not slept?
+    /// Did other threads of this machine keep the thread from a processor for an eighth of the time
+    /// from `self` to `now`? The thread has not slept in that time.
     fn has_lost(self, now: Self) -> bool {
         let interval = now.since.saturating_sub(self.since);
         let lost = interval.saturating_sub(now.used.saturating_sub(self.used));
@@ -151,13 +160,14 @@ impl Awake {
     }
 }
 
-/// Waits.
+/// Waits for which a worker backs off the first time. Chosen: a sample of the machine per 64 waits
+/// costs little where other programs stay; any value from 32 to 128 will do.
 const LEAST_PENALTY_WAITS: u32 = 64;
-/// Waits.
+/// Waits for which a worker backs off at most. Derived: five doublings of [`LEAST_PENALTY_WAITS`].
 const MOST_PENALTY_WAITS: u32 = 2048;
 
 impl SpinHistory {
-    /// Of a worker that has not waited yet.
+    /// The history of a worker that has not waited yet.
     pub(crate) const NEW: Self = Self {
         micros: u32::MAX,
         backs_off: 0,
@@ -178,7 +188,7 @@ impl SpinHistory {
         };
     }
 
-    /// A wait has shown whether somebody else wants the processor.
+    /// A wait has shown whether another program wants the processor.
     fn know_others(&mut self, there: bool) {
         if there {
             self.backs_off = self.penalty;
@@ -188,7 +198,7 @@ impl SpinHistory {
         }
     }
 
-    /// A wait on a crowded machine has ended after so many looks.
+    /// A wait on a crowded machine has ended after `looks` searches.
     fn know_crowd(&mut self, looks: u32) {
         let few = self.crowded;
         self.crowded =
@@ -201,7 +211,7 @@ impl SpinHistory {
     }
 }
 
-/// How many registered kernel threads are not asleep, and how many may run at once.
+/// How many registered kernel threads are awake, and how many may run at once.
 struct Census {
     awake: AtomicUsize,
     cores: AtomicUsize,
@@ -228,8 +238,8 @@ pub(super) fn wakes_up() {
     AWAKE.awake.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Counts a kernel thread that starts (`true`) or stops (`false`) taking part, for the choice
-/// between spinning and sleeping.
+/// Counts a kernel thread as awake from here on (`true`), or no longer (`false`). The choice
+/// between polling and sleeping depends on the count.
 pub(crate) fn count_awake(starts: bool) {
     if starts { wakes_up() } else { falls_asleep() }
 }
@@ -239,57 +249,64 @@ pub(super) fn is_crowded() -> bool {
     AWAKE.crowded()
 }
 
-/// Sets how many kernel threads can run at once: with more awake, waiting yields at once instead
-/// of spinning.
+/// Sets how many kernel threads can run at once. While more are awake, a waiting worker sleeps
+/// after a few searches instead of polling.
 pub fn set_cores(cores: usize) {
     // ORDERING: Relaxed; a setting.
     AWAKE.cores.store(cores.max(1), Ordering::Relaxed);
 }
 
-/// What [`set_cores`] has set, 1 before.
+/// The value that [`set_cores`] has set, and 1 before.
 pub fn cores() -> usize {
     // ORDERING: Relaxed; a setting.
     AWAKE.cores.load(Ordering::Relaxed)
 }
 
-/// The decision to look once more or to sleep.
+/// The decision to search once more or to sleep.
 pub(super) struct SpinPolicy {
     spin: Spin,
     limit: u32,
     backs_off: bool,
-    /// Looks on a crowded machine, and whether it was one at the last of them.
+    /// The limit of searches on a crowded machine, and whether the machine was crowded at the last
+    /// one.
     few: u32,
     crowded: bool,
     looks: u32,
-    /// The worker's last sleep, and what was known at the first glance at the clock; unknown before
-    /// that.
+    /// When the worker last woke up, and the first reading of the clock in this wait; unknown
+    /// before that.
     awake: Awake,
     first: Awake,
-    /// When the clock was read last.
+    /// When the clock was last read.
     seen: u64,
-    /// When a wait for an answer was begun.
+    /// When a wait for an answer began.
     began: u64,
     pushed_away: bool,
-    /// A nap was taken at the last look.
+    /// The worker napped at the last search.
     napped: bool,
 }
 
-/// The most looks before sleeping while more kernel threads are awake than can run: some 40 us.
-/// Those that are awake may sleep in the program's own calls, which nobody tells us; so a worker
-/// looks so often at first, half as often after each time in vain, and twice as often after one
-/// that was not.
+/// Searches before sleeping, at most, while more kernel threads are awake than can run: about 40
+/// µs. Some of the awake threads may sleep in system calls of the program, which the runtime cannot
+/// see. So a worker begins with this limit, halves it after each vain wait, and doubles it after
+/// each successful one. Chosen: the time of about one wake-up; any value from 64 to 256 will do.
 const CROWDED_LOOKS: u32 = 128;
 
-/// The fewest, and as many where what is waited for surely needs the processor: some 3 us.
+/// Searches before sleeping, at least, on a crowded machine: about 3 µs. The worker uses this limit
+/// where the awaited work surely needs the processor. Chosen: a few searches find work that is just
+/// being queued; any value from 4 to 16 will do.
 const LEAST_CROWDED_LOOKS: u32 = 8;
 
-/// Microseconds that are reported by looks and not by the clock.
+/// Microseconds up to which a limit is counted in searches and not by the clock. Chosen:
+/// [`LEAST_CROWDED_LOOKS`] searches take about as long; any value from 3 to 10 will do.
 const BRIEF_LIMIT_MICROS: u32 = 5;
 
-/// Looks between two glances at the clock.
+/// Searches per reading of the clock. Chosen: the clock then costs each search little; any value
+/// from 32 to 128 will do.
 const LOOKS_PER_CLOCK_READ: u32 = 64;
 
-/// Microseconds between two glances after which somebody else must have run here meanwhile.
+/// Microseconds between two readings of the clock after which another thread must have run here
+/// meanwhile. Chosen: longer than 64 searches take, and shorter than a time slice; any value from
+/// 50 to 200 will do.
 const PREEMPTED_MICROS: u64 = 100;
 
 impl SpinPolicy {
@@ -350,7 +367,7 @@ impl SpinPolicy {
         self.seen - self.began < u64::from(self.limit)
     }
 
-    /// Between two of many looks, or instead of sleep.
+    /// Naps between two of many searches, or instead of a sleep.
     fn nap(&mut self) -> bool {
         self.napped = self.looks > CROWDED_LOOKS;
         if self.napped {
@@ -359,8 +376,8 @@ impl SpinPolicy {
         true
     }
 
-    /// What the clock says, in microseconds, for a worker that never comes to sleep: at every
-    /// glance, and behind every nap.
+    /// The time in microseconds, for a worker that never sleeps. Present at every reading of the
+    /// clock, and after every nap.
     pub(super) fn time_awake(&self) -> Option<u64> {
         let never_sleeps = self.spin.polls || self.limit == u32::MAX;
         let is_due = self.napped || self.looks.is_multiple_of(LOOKS_PER_CLOCK_READ);
@@ -381,7 +398,7 @@ impl SpinPolicy {
         !self.pushed_away && self.seen - self.first.since < u64::from(self.limit)
     }
 
-    /// The wait is over, or the worker has slept.
+    /// Records the wait: it is over, or the worker has slept.
     pub(super) fn teach(&self, spin_history: &mut SpinHistory) {
         if self.crowded {
             spin_history.know_crowd(self.looks);
@@ -400,20 +417,21 @@ impl SpinPolicy {
 }
 
 /// Do more kernel threads of this machine want to run than this process can use processors? If not,
-/// whoever was put in this thread's place has a processor of its own by now, or it was one of ours:
-/// a sleeper is often woken on the processor of who wakes it. True where the system does not tell.
+/// the thread that took this thread's place has a processor of its own by now. Or it was one of
+/// this process, because a sleeper is often woken on its waker's processor. True if the system does
+/// not say.
 #[cold]
 fn others_may_run() -> bool {
     proc_file::parse_start(c"/proc/loadavg", runnable).is_none_or(|count| count > cores())
 }
 
-/// The kernel threads that want to run, in the text of `/proc/loadavg`: three averages, then these
-/// of all.
+/// The number of kernel threads that want to run, from the text of `/proc/loadavg`: the first
+/// number of the fourth field, after three averages.
 fn runnable(text: &str) -> Option<usize> {
     text.split(' ').nth(3)?.split('/').next()?.parse().ok()
 }
 
-/// Of the monotonic clock.
+/// The monotonic clock, in microseconds.
 fn micros() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a valid out pointer.
@@ -421,7 +439,7 @@ fn micros() -> u64 {
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32).as_micros() as u64
 }
 
-/// In the child of a fork one kernel thread is left.
+/// In the child of a fork only one kernel thread is left.
 pub(super) fn reset_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     AWAKE.awake.store(1, Ordering::Relaxed);

@@ -1,23 +1,23 @@
-//! A context that changes the storage it runs with and goes on: a thread with a kernel thread of
-//! its own that runs with, for its share of a region, what is kept for its number.
+//! A context that changes its thread-local storage and continues. A thread with a kernel thread of
+//! its own uses it: for its share of a region, it runs with the storage of its thread number.
 //!
-//! What may not live here: whose storage that is (the layer above), and what a context runs with
-//! that starts or is resumed ([`crate::spawn`], [`crate::ult`]).
+//! The owner of that storage is known to the layer above. The storage of a context that starts or
+//! is resumed lives in [`crate::spawn`] and [`crate::ult`].
 
 use super::enter_program;
 use crate::exceptions;
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Role};
 
-/// The calling context goes on under `tls_block`, with the same locals. Returns the TLS block
-/// before; `None` where TLS blocks are not used, and then nothing has changed.
+/// Switches the calling context to `tls_block`, with the same locals. Returns the TLS block before.
+/// Returns `None` where TLS blocks are not used, and then nothing has changed.
 ///
-/// The words of the old storage stay as they are there, `errno` too.
+/// The contents of the old storage stay unchanged, including its `errno`.
 ///
 /// # Safety
 /// On a registered kernel thread, in program code outside of any `catch`, on a stack that the C
-/// library did not allocate. Nobody else runs with `tls_block`. No address of thread-local storage
-/// is live in the caller. The contexts of the thread are this one alone.
+/// library did not allocate. No other context runs with `tls_block`. No address of thread-local
+/// storage is live in the caller. The calling context is the only context of its thread.
 #[inline(never)]
 pub unsafe fn change_storage(tls_block: &'static TlsBlock) -> Option<&'static TlsBlock> {
     let worker = worker::register_current();
@@ -25,8 +25,8 @@ pub unsafe fn change_storage(tls_block: &'static TlsBlock) -> Option<&'static Tl
     // SAFETY: own kernel thread.
     let role = unsafe { (*worker.own()).role };
     let before = role.tls_block?;
-    // Who adopts contexts from here reads the role, and the monitor's handler must not switch in
-    // between.
+    // A stand-in that adopts contexts from here reads the role. The monitor's handler must not
+    // switch in between.
     worker.enter_scheduler();
     tls_block.claim(worker);
     // SAFETY: as the caller says.

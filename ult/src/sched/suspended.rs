@@ -1,37 +1,43 @@
-//! The suspended contexts of one worker: which can go on, which may look for work, which gang binds
-//! the worker. Those of one thread are oldest first, those of different threads roughly so.
+//! The suspended contexts of one worker: which of them can be resumed, which seek jobs, and which
+//! gang binds the worker.
 //!
-//! A context is put here by itself before its stack is left and taken out by whoever runs on the
-//! worker when its condition holds. The list of suspended contexts is touched by the worker that
-//! owns it alone.
+//! What a waiting context is lives in `context`, and the search for other work lives in
+//! [`super::look`]. The contexts of one thread are in the order in which they were suspended,
+//! oldest first. Contexts of different threads are roughly in that order.
 //!
-//! **Contexts of one thread.** The implicit task of an OpenMP thread, the tasks that the thread has
-//! started, and the inner teams in which it is thread 0 have a context each. These contexts share
-//! a TLS block, and only the newest of them is at a place where the thread may start something new.
-//! So only the newest context of a thread is asked for jobs. While program code of the newest was
-//! interrupted, no older context of the thread goes on.
+//! A context adds itself to the list before its stack is left. When its condition holds, the code
+//! that runs on the worker removes it. Only the worker that owns the list touches it.
 //!
-//! **Alone.** An older context of a thread may go on and be suspended anew, above the threads of
-//! regions inside of it. Their jobs are then for others of their teams to find. Where there are no
-//! others, in a team of one, the thread itself is asked, wherever it sits ([`Wait::alone`]).
+//! **Contexts of one thread.** A thread has a context for its implicit task and for each task that
+//! it has started. It has one more for each inner team in which it is thread 0. These contexts
+//! share a TLS block. Only the newest of them is at a place where the thread may start something
+//! new, so only this one is asked for jobs. If the newest context was interrupted in program code,
+//! no older context of the thread is resumed.
 //!
-//! **Who goes first.** Of several contexts that can go on, the one of the deepest gang, then of the
-//! oldest gang, then, of those that a barrier has released, the thread with the lowest number,
-//! because the others wait for thread 0, or for the one before them, if they spin; then the one
-//! that has sat here longest: what yields in turn does so in a circle. Who was left in the middle
-//! of its code or yields comes behind those that were released. Now and then numbers do not count,
-//! so that nobody is passed over for ever (`look`, `yielding`).
+//! **A team of one thread.** An older context of a thread may be resumed and suspended again. It
+//! then lies on top of the threads of inner regions. Other threads of those teams must then find
+//! the jobs of the inner regions. A team of one has no other threads, so its thread is asked
+//! wherever its context is ([`Wait::alone`]).
+//!
+//! **Order.** Of several ready contexts, the worker resumes the one of the deepest gang, then the
+//! one of the oldest gang. Of the contexts that a barrier has released, it then resumes the one of
+//! the thread with the lowest number. The reason is that the other threads wait for thread 0, or
+//! for the thread before them, if they spin. Then comes the context that has been suspended
+//! longest, so that contexts that yield run in a circle. Contexts that were interrupted, or that
+//! yield, come after contexts that were released. Sometimes the numbers do not count, so that no
+//! context is passed over for ever (`look`, `yielding`).
 //!
 //! **Synchronization points.** A thread at a barrier or a join waits for all threads and tasks of
-//! its team: as long as a thread of the team runs or has tasks to run it has no use for the worker.
-//! Where the threads that are suspended here wait at one synchronization point
-//! ([`SuspendedContexts::others`]), tasks of that team follow each other without a look at them
-//! ([`super::may_go_on_in_place`]). Of those at one synchronization point one is enough to look
-//! into the queues of others.
+//! its team. While a thread of the team runs or has tasks to run, the waiting thread has no use for
+//! the worker. If all threads that are suspended here wait at one synchronization point
+//! ([`SuspendedContexts::others`]), the worker need not search them between two tasks of that team
+//! ([`super::may_go_on_in_place`]). Of the contexts at one synchronization point, one is enough to
+//! search the queues of other threads.
 //!
-//! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts
-//! that become ready in a known order only [`POLLED_PER_ORDER`] are in it, the newest among
-//! them. The others are in [`unpolled`], and each takes the place of one that leaves the list.
+//! **Many threads.** The operations here walk a list, so the list is kept short. Of the contexts
+//! that become ready in a known order, the list holds only [`POLLED_PER_ORDER`], the newest among
+//! them. The others are in [`unpolled`], and each of them takes the place of one that leaves the
+//! list.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -55,54 +61,54 @@ use mmap_vec::MmapVec;
 use strictest::Strictest;
 use unpolled::Unpolled;
 
-/// What [`SuspendedContexts::others`] tells.
+/// The result of [`SuspendedContexts::others`].
 pub(super) struct Others {
-    /// Is there one?
+    /// Has another thread a context here?
     pub(super) exists: bool,
-    /// The synchronization point that all of them wait at, and which is not over; null if they do
-    /// not, or there are none.
+    /// The synchronization point that all of these contexts wait at, and that is not over. Null if
+    /// they wait for different events, or if there are none.
     pub(super) sync_point: *const AtomicU32,
 }
 
-/// So many contexts that become ready in one order are polled. Chosen: more than a worker has
-/// threads as a rule, so that all are polled there; and few enough that a look at them costs less
-/// than a switch.
+/// Contexts with one order that are polled. Chosen: more than a worker's usual threads, and few
+/// enough that polling them costs less than a switch; any value from 8 to 32 will do.
 const POLLED_PER_ORDER: usize = 16;
 
-/// So many of the newest entries are searched for some that need not be polled. Chosen: several
-/// times [`POLLED_PER_ORDER`].
+/// The newest entries that are searched for one that need not be polled. Chosen: several times
+/// [`POLLED_PER_ORDER`]; any value from 32 to 128 will do.
 const DEMOTION_SEARCH: usize = 64;
 
-/// So many contexts, in a row, are looked at between two jobs, beside the [`WINDOW_NEWEST`].
-/// Chosen: more than are suspended on a worker as a rule.
+/// Entries in a row that one search between two jobs polls, beside the [`WINDOW_NEWEST`]. Chosen:
+/// more than are usually suspended on a worker; any value from 10 to 40 will do.
 const WINDOW_SIZE: usize = 20;
 
-/// So many of the newest contexts are looked at each time. Chosen: those that a thread has
-/// suspended one above the other, as a rule.
+/// The newest entries, which every search polls. Chosen: as many as one thread usually has
+/// suspended on top of each other; any value from 2 to 8 will do.
 const WINDOW_NEWEST: usize = 4;
 
-/// Counters of [`SuspendedContexts::sought`].
+/// Counters in [`SuspendedContexts::sought`]. Chosen: a waker reads all of them, and a worker
+/// rarely seeks jobs for more teams at once; any value from 2 to 8 will do.
 pub(crate) const SOUGHT_COUNTERS: usize = 4;
 
-/// See the module.
+/// The suspended contexts of one worker; see the module.
 pub(crate) struct SuspendedContexts {
     entries: MmapVec<SuspendedContext>,
     unpolled: Unpolled,
     strictest: Strictest,
-    /// Where the window of the present look begins, see [`SuspendedContexts::window`].
+    /// Where the window of the present search begins, see [`SuspendedContexts::window`].
     cursor: Cell<usize>,
-    /// Where that of the next look begins.
+    /// Where the window of the next search begins.
     next_cursor: Cell<usize>,
     interrupted: u32,
-    /// Those that poll instead of sleeping.
+    /// How many contexts poll instead of sleeping.
     polling: u32,
-    /// Those that run for no region now.
+    /// How many contexts run for no region now.
     resting: u32,
-    /// Counts what is suspended and resumed.
+    /// Counts every suspend and resume.
     changes: u32,
 }
 
-/// For [`crate::debug`].
+/// The layout, for [`crate::debug`].
 pub(crate) const ENTRIES: [DebugEntry; 9] = [
     DebugEntry::number("list.items", MmapVec::<SuspendedContext>::ITEMS),
     DebugEntry::number("list.length", MmapVec::<SuspendedContext>::LENGTH),
@@ -119,7 +125,7 @@ pub(crate) const ENTRIES: [DebugEntry; 9] = [
 ];
 
 impl SuspendedContexts {
-    /// Where the list is in it, for [`crate::debug`].
+    /// The offset of the list, for [`crate::debug`].
     pub(crate) const LIST: usize = offset_of!(Self, entries);
 
     pub(crate) const fn new() -> Self {
@@ -136,19 +142,19 @@ impl SuspendedContexts {
         }
     }
 
-    /// Adds the context that runs, or another one while no context runs.
+    /// Adds the running context, or another context while no context runs.
     pub(super) fn suspend(&mut self, entry: SuspendedContext) {
         self.suspend_beside(entry, core::ptr::null());
     }
 
-    /// Adds a context while one of the thread `running` runs.
+    /// Adds a context while a context of the thread `running` runs.
     pub(super) fn suspend_beside(&mut self, mut entry: SuspendedContext, running: *const ThreadMode) {
         self.interrupted += u32::from(entry.interrupted);
         self.polling += u32::from(entry.spin.polls());
         self.resting += u32::from(!entry.role.is_of_a_region());
         self.changes = self.changes.wrapping_add(1);
         self.strictest.add(&entry);
-        // SAFETY: the mode of a thread with a context here lives, and is this worker's.
+        // SAFETY: the mode of a thread with a context here lives, and belongs to this worker.
         let below = unsafe { (*entry.role.thread).suspends(entry.ult, entry.interrupted) };
         entry.below = below;
         self.entries.push(entry);
@@ -160,9 +166,9 @@ impl SuspendedContexts {
         }
     }
 
-    /// The thread has suspended a newer context, so its older one can no longer start tasks. One
-    /// more context of that order is polled in two cases: fewer than [`POLLED_PER_ORDER`] polled
-    /// ones can start tasks, or an unpolled one has the lowest position.
+    /// The thread has suspended a newer context, so its older one can no longer start tasks. If
+    /// fewer than [`POLLED_PER_ORDER`] polled contexts can start tasks, one more context of that
+    /// order is polled. The same happens if an unpolled context has the lowest position.
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;
@@ -188,10 +194,11 @@ impl SuspendedContexts {
         }
     }
 
-    /// Of the contexts that become ready with the newest one, and are not much older, stops polling
-    /// the last if there are enough others. Not one of the thread `running`: only the suspended
-    /// contexts of a thread say whether it depends on another one of them, and this thread has one
-    /// more.
+    /// Stops polling one context, if enough others become ready with the newest one. It is the one
+    /// with the last position among the entries that are not much older than the newest. It is
+    /// never a context of the thread `running`. Whether a newer context depends on a context is
+    /// known from the suspended contexts of its thread only. This thread has one more context,
+    /// which runs.
     #[cold]
     fn poll_fewer(&mut self, running: *const ThreadMode) {
         let Some((newest, others)) = self.entries.split_last() else { return };
@@ -213,8 +220,8 @@ impl SuspendedContexts {
         }
     }
 
-    /// Sees to room for one more. False if the kernel has no memory. It may bring another one into
-    /// the list, see [`SuspendedContexts::poll_another`].
+    /// Reserves memory for one more context. False if the kernel has no memory. Adding a context
+    /// may bring another one into the list, see [`SuspendedContexts::poll_another`].
     pub(super) fn reserve_for_one(&mut self) -> bool {
         self.entries.reserve(2)
     }
@@ -228,28 +235,28 @@ impl SuspendedContexts {
         self.entries.iter().any(|entry| entry.role.is_of_a_region())
     }
 
-    /// Does the newest context wait for nothing, and let what it finds by its seek go first?
+    /// Does the newest context only let the jobs run first that its `seek` finds?
     pub(super) fn newest_asks(&self) -> bool {
         self.entries.last().is_some_and(|entry| entry.yields && entry.seek.is_some())
     }
 
-    /// More than one context?
+    /// Is more than one context suspended?
     pub(super) fn is_shared(&self) -> bool {
         self.entries.len() > 1
     }
 
-    /// Different after each change.
+    /// A number that is different after each change.
     pub(super) fn changes(&self) -> u32 {
         self.changes
     }
 
-    /// Does everything here run for a region?
+    /// Do all contexts here run for a region?
     pub(super) fn has_nobody_resting(&self) -> bool {
         self.resting == 0
     }
 
-    /// How long to look: the longest time that one of those waits for that are looked at. If one of
-    /// them has to poll, so has the worker.
+    /// How long to poll: the longest time of the contexts that the search includes. If one context
+    /// polls instead of sleeping, so does the worker, and all contexts are included.
     pub(super) fn spin(&self) -> Spin {
         let longest_of = |places: &mut dyn Iterator<Item = usize>| {
             places.fold(Spin::NONE, |longest, at| longest.or_longer(self.entries[at].spin))
@@ -294,19 +301,19 @@ impl SuspendedContexts {
     fn strictest_of_all(&self) -> Strictest {
         let mut strictest = Strictest::NONE;
         self.entries.iter().for_each(|entry| strictest.add(entry));
-        // All of a group are of one gang.
+        // All contexts of a group are of one gang.
         self.unpolled.groups().for_each(|(first, count)| strictest.add_group(first, count));
         strictest
     }
 
-    /// Takes a context that is not polled.
+    /// Removes a context that is not polled, and returns it.
     fn take_unpolled(&mut self, wanted: impl Fn(&SuspendedContext) -> bool) -> Option<SuspendedContext> {
         let entry = self.unpolled.take(wanted)?;
         self.note_removed(&entry);
         Some(entry)
     }
 
-    /// Takes the entry of `ult`, if it is here.
+    /// Removes the entry of `ult`, if it is here.
     pub(super) fn remove(&mut self, ult: *mut Ult) {
         match self.entries.iter().rposition(|entry| entry.ult == ult) {
             Some(at) => drop(self.take(at)),
@@ -314,19 +321,19 @@ impl SuspendedContexts {
         }
     }
 
-    /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not
-    /// of the thread `except`.
+    /// Takes the newest context of a thread that has a signal to handle, whatever it waits for.
+    /// Takes no context of the thread `except`.
     pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<SuspendedContext> {
         let entry = match self.signalled(except) {
             Some(at) => self.take(at),
             None => self.take_unpolled(|entry| Self::has_signal(&entry.role, except))?,
         };
-        // SAFETY: suspended here, so its descriptor is this worker's.
+        // SAFETY: suspended here, so its descriptor belongs to this worker.
         unsafe { (*entry.ult).resumed_early = true };
         Some(entry)
     }
 
-    /// Is there one that [`SuspendedContexts::take_signalled`] would take?
+    /// Is there a context that [`SuspendedContexts::take_signalled`] would take?
     pub(super) fn has_signalled(&self, except: *const ThreadMode) -> bool {
         self.signalled(except).is_some()
             || self.unpolled.iter().any(|entry| Self::has_signal(&entry.role, except))
@@ -342,7 +349,7 @@ impl SuspendedContexts {
             .find(|&at| Self::has_signal(&self.entries[at].role, except) && self.is_top(at))
     }
 
-    /// Takes the newest entry if it can go on: the look between two jobs.
+    /// Takes the newest entry if it can be resumed: the search between two jobs.
     pub(super) fn take_newest(&mut self) -> Option<SuspendedContext> {
         let last = self.entries.len().checked_sub(1)?;
         let entry = &self.entries[last];
@@ -350,21 +357,22 @@ impl SuspendedContexts {
         (may && entry.is_ready(true)).then(|| self.take(last))
     }
 
-    /// The entry that should go on, by the order of the module, and its gang. `strict`: none that
-    /// would go before an unfinished context of a deeper or older gang, which is suspended here
-    /// and may be needed as soon as it can go on. `ranked`: ranks count. Where very many
-    /// contexts are suspended, some of them are looked at, the next time others.
+    /// The entry that should be resumed, by the order of the module, and its gang. If `strict`,
+    /// entries are passed over while an unfinished context of a deeper or older gang is suspended
+    /// here. That context may be needed as soon as it is ready. If `ranked`, ranks count. Where
+    /// very many contexts are suspended, one search includes some of them, and the next search
+    /// includes others.
     pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         self.advance();
         let best = self.best_ready_of(self.window(), strict, ranked);
         if let Some((at, _)) = best.filter(|&(at, _)| at < self.next_cursor.get()) {
-            // It leaves the list, or goes first again: those behind it come next.
+            // The entry leaves the list, or is first again. The entries behind it come next.
             self.next_cursor.set(at);
         }
         best
     }
 
-    /// [`SuspendedContexts::best_ready_in_window`] of all entries.
+    /// [`SuspendedContexts::best_ready_in_window`] for all entries.
     pub(super) fn best_ready(&self, strict: bool) -> Option<(usize, GangTag)> {
         self.best_ready_of(0..self.entries.len(), strict, false)
     }
@@ -394,20 +402,21 @@ impl SuspendedContexts {
         best
     }
 
-    /// The places that the present look is at: all, or [`WINDOW_SIZE`] of them and the newest.
+    /// The positions that the present search includes: all of them, or [`WINDOW_SIZE`] of them and
+    /// the newest.
     fn window(&self) -> impl DoubleEndedIterator<Item = usize> {
         let count = self.entries.len();
         if count <= WINDOW_SIZE + WINDOW_NEWEST {
             return (0..count).chain(0..0);
         }
         let newest = count - WINDOW_NEWEST;
-        // Entries may have left since the look began.
+        // Entries may have left since the search began.
         let from = self.cursor.get().min(newest - WINDOW_SIZE);
         (from..from + WINDOW_SIZE).chain(newest..count)
     }
 
-    /// A look begins: at the places behind those of the last one, and from the oldest again after
-    /// the newest.
+    /// Begins a search behind the positions of the last one. After the newest entry it begins again
+    /// with the oldest.
     fn advance(&self) {
         let next = self.next_cursor.get();
         let from = if next + WINDOW_NEWEST < self.entries.len() { next } else { 0 };
@@ -415,23 +424,23 @@ impl SuspendedContexts {
         self.next_cursor.set(from + WINDOW_SIZE);
     }
 
-    /// Does the entry only let others go first?
+    /// Does the entry only let others run first?
     pub(super) fn yields(&self, at: usize) -> bool {
         self.entries[at].rank == RANK_OF_YIELDING
     }
 
-    /// Does the gang of an unfinished context here let `entry` go on?
+    /// Does the gang of every unfinished context here allow `entry` to be resumed?
     fn may_go_on(&self, entry: &SuspendedContext, bound: GangTag) -> bool {
         entry.finished || entry.role.tag == GangTag::NONE || eligible(entry.role.tag, bound)
     }
 
-    /// Takes the newest context, unless it was left in the middle of its code.
+    /// Takes the newest context, unless it was interrupted in program code.
     pub(super) fn take_newest_waiting(&mut self) -> Option<SuspendedContext> {
         let last = self.entries.len().checked_sub(1)?;
         (!self.entries[last].interrupted).then(|| self.take(last))
     }
 
-    /// Takes the newest context with this role that looks for jobs.
+    /// Takes the newest context with this role that seeks jobs.
     pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<SuspendedContext> {
         let waits = |entry: &SuspendedContext| {
             entry.role.thread == role.thread && entry.role.region == role.region && entry.seek.is_some()
@@ -444,7 +453,7 @@ impl SuspendedContexts {
         self.take(at)
     }
 
-    /// Forgets the contexts of all other threads, in the child of a fork: their threads do not
+    /// Forgets the contexts of all other threads, in the child of a fork. Their threads do not
     /// exist there.
     pub(crate) fn forget_others(&mut self, thread: *const ThreadMode) {
         // The forking thread runs, so all its other contexts are in the list (U2).
@@ -462,18 +471,18 @@ impl SuspendedContexts {
         self.changes = self.changes.wrapping_add(1);
     }
 
-    /// Is there one of these among those that are polled?
+    /// Is there a polled context for which `wanted` holds?
     pub(super) fn has_polled(&self, wanted: impl Fn(&SuspendedContext) -> bool) -> bool {
         self.entries.iter().any(wanted)
     }
 
-    /// Is there one of these, polled or not?
+    /// Is there a context, polled or not, for which `wanted` holds?
     pub(super) fn has(&self, wanted: impl Fn(&SuspendedContext) -> bool) -> bool {
         self.entries.iter().chain(self.unpolled.iter()).any(wanted)
     }
 
-    /// Takes all entries for which `wanted` says so; those of one thread oldest first. Meanwhile a
-    /// context of the thread `running` runs.
+    /// Takes all entries for which `wanted` holds. The entries of one thread are oldest first.
+    /// Meanwhile a context of the thread `running` runs.
     pub(super) fn take_all(
         &mut self,
         running: *const ThreadMode,
@@ -488,20 +497,20 @@ impl SuspendedContexts {
         taken
     }
 
-    /// The entry of the thread that has sat longest, if it can go on.
+    /// Takes the thread's entry that has been suspended longest, if it is ready.
     pub(super) fn take_ready_of(&mut self, thread: *const ThreadMode) -> Option<SuspendedContext> {
         let at = self.entries.iter().position(|e| e.role.thread == thread)?;
         self.entries[at].is_ready(false).then(|| self.take(at))
     }
 
-    /// The entry with a role that is `wanted` which has sat longest and can go on.
+    /// Takes the ready entry with a `wanted` role that has been suspended longest.
     pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<SuspendedContext> {
         let found =
             (0..self.entries.len()).find(|&at| wanted(&self.entries[at].role) && self.may_be_taken(at));
         found.map(|at| self.take(at))
     }
 
-    /// The same among those of the lowest rank that can go on.
+    /// As [`SuspendedContexts::take_other`], among the ready entries with the lowest rank.
     pub(super) fn take_lowest(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<SuspendedContext> {
         if self.entries.len() == self.interrupted as usize {
             return self.take_other(wanted);
@@ -520,7 +529,7 @@ impl SuspendedContexts {
         !self.is_buried(at) && self.entries[at].is_ready(false)
     }
 
-    /// Is a newer context of the same thread in the middle of its code?
+    /// Was a newer context of the same thread interrupted in program code?
     fn is_buried(&self, at: usize) -> bool {
         // SAFETY: as in `suspend`.
         self.interrupted != 0
@@ -537,26 +546,28 @@ impl SuspendedContexts {
         unsafe { (*entry.role.thread).is_newest(entry.ult) }
     }
 
-    /// Those that may start something, newest first: the newest of each thread, and who is alone,
-    /// unless a newer one is in the middle of its code.
+    /// The contexts that may start something, newest first. They are the newest of each thread, and
+    /// the contexts marked `alone`. An `alone` context is left out while a newer context of its
+    /// thread is interrupted in program code.
     fn seekers(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of((0..self.entries.len()).rev())
     }
 
-    /// Those of them that the last [`SuspendedContexts::best_ready_in_window`] has looked at.
+    /// The seekers among the positions that the last [`SuspendedContexts::best_ready_in_window`]
+    /// included.
     fn seekers_in_window(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of(self.window().rev())
     }
 
-    /// [`SuspendedContexts::seekers`] at these places.
+    /// [`SuspendedContexts::seekers`] at these positions.
     fn seekers_of(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &SuspendedContext> {
         let may_start = |at: usize| self.is_top(at) || self.entries[at].alone && !self.is_buried(at);
         places.filter(move |&at| self.entries[at].seek.is_some() && may_start(at)).map(|at| &self.entries[at])
     }
 
-    /// A job for one of the contexts that may start something, but for the thread `except`. In
-    /// their own queues: for one of those that [`SuspendedContexts::best_ready_in_window`] has
-    /// looked at.
+    /// A job for one of the contexts that may start something, except contexts of the thread
+    /// `except`. In the scope [`SearchScope::Own`] only the contexts seek that the last
+    /// [`SuspendedContexts::best_ready_in_window`] included.
     pub(super) fn seek(&self, scope: SearchScope, except: *const ThreadMode) -> Option<(Job, Role)> {
         let may = |entry: &&SuspendedContext| entry.role.thread != except;
         match scope {
@@ -567,8 +578,8 @@ impl SuspendedContexts {
         }
     }
 
-    /// A job for a context whose gang may go before `gang` and all that is suspended here, or is
-    /// that one.
+    /// A job for a context of the gang `gang`, or of a gang that may go before `gang` and before
+    /// all contexts here.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
@@ -579,14 +590,14 @@ impl SuspendedContexts {
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
-    /// A job from the queues of others. Of those at one synchronization point one is asked: they
-    /// would look at the same queues.
+    /// A job from the queues of other threads. Of the contexts at one synchronization point only
+    /// one seeks, because all of them would search the same queues.
     pub(super) fn seek_elsewhere(&self) -> Option<(Job, Role)> {
         self.seek_elsewhere_for(|_| true)
     }
 
-    /// Asks these for a job. Of contexts that answer for one team and follow each other, one is
-    /// asked.
+    /// Asks these contexts for a job. Of contexts in a row that may start any task of one team, one
+    /// is asked.
     fn ask_each_team<'a>(
         &self,
         mut seekers: impl Iterator<Item = &'a SuspendedContext>,
@@ -606,21 +617,22 @@ impl SuspendedContexts {
         self.ask_each_team(self.seekers_in_window().filter(may), SearchScope::Steal)
     }
 
-    /// A job for the newest context, quickly.
+    /// A job for the newest context, without a search of the others.
     pub(super) fn seek_newest(&self, scope: SearchScope) -> Option<(Job, Role)> {
         let entry = self.entries.last()?;
         entry.seek(scope).map(|job| (job, entry.role))
     }
 
-    /// The strictest gang among the suspended contexts that have not finished: what the worker may
-    /// start is eligible for this.
+    /// The strictest gang among the suspended contexts that have not finished. What the worker
+    /// starts must be eligible for it.
     pub(super) fn strictest(&self) -> GangTag {
         self.strictest.tag
     }
 
-    /// Has another thread than `thread` a context here? One that waits for its next region, or an
-    /// idle worker's own, counts when there is something for it to do; `all`, or one that is
-    /// away: in any case, for its waker may not come here.
+    /// Has another thread than `thread` a context here? A thread between two regions, or an idle
+    /// worker's own context, counts only if it is ready. It always counts if it was moved
+    /// (`Role::away`), or if `all` is true and it has a counter of sleepers. Its waker may not come
+    /// here then.
     pub(super) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
         let mut others = Others { exists: false, sync_point: core::ptr::null() };
         for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {
@@ -639,21 +651,21 @@ impl SuspendedContexts {
         others
     }
 
-    /// Can a context of another thread go on, as far as can be seen at a glance? A look of its own,
-    /// as [`SuspendedContexts::best_ready_in_window`].
+    /// Is a context of another thread ready, as far as one window shows? This is a search of its
+    /// own, as [`SuspendedContexts::best_ready_in_window`].
     pub(super) fn has_ready_of_others(&self, thread: *const ThreadMode) -> bool {
         self.advance();
         let mut entries = self.window().map(|at| &self.entries[at]);
         let is_found = entries.any(|e| e.role.thread != thread && e.is_ready(false));
         if is_found {
-            // The search that follows begins at the same places, so it finds this context.
+            // The search that follows begins at the same positions, so it finds this context.
             self.next_cursor.set(self.cursor.get());
         }
         is_found
     }
 
-    /// Can a context of another thread go on for which something has happened, and that is not held
-    /// back? At the places of the present look.
+    /// Is a context of another thread ready because its event has happened, and not held back?
+    /// Searches the positions of the present search.
     pub(super) fn has_released(&self, thread: *const ThreadMode) -> bool {
         let bound = self.strictest();
         let waited = |e: &SuspendedContext| !e.yields && !e.interrupted && self.may_go_on(e, bound);
@@ -662,16 +674,17 @@ impl SuspendedContexts {
             .any(|e| e.role.thread != thread && waited(e) && e.is_ready(false))
     }
 
-    /// Is there an unfinished context of another thread that goes before `running`, or is its mate?
+    /// Is there an unfinished context of another thread that goes before `running`, or is of the
+    /// same gang?
     pub(super) fn has_urgent(&self, running: &Role) -> bool {
         self.entries
             .iter()
             .any(|e| e.role.thread != running.thread && !e.finished && eligible(e.role.tag, running.tag))
     }
 
-    /// A context of another thread that runs for no region now: a thread between two of them, or an
-    /// idle worker's own; and the counter that makes its waker come. The thread rather than the
-    /// worker, where both are here.
+    /// A context of another thread that runs for no region now, with the counter that makes its
+    /// waker come. It is a thread between two regions, or an idle worker's own context. The thread
+    /// comes first if both are here.
     pub(super) fn resting(&self, thread: *const ThreadMode) -> Option<Option<&AtomicU32>> {
         if self.resting == 0 {
             return None;
@@ -684,19 +697,19 @@ impl SuspendedContexts {
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }
 
-    /// Is there a job for the context that [`SuspendedContexts::resting`] means?
+    /// Is there a job for the context that [`SuspendedContexts::resting`] returns?
     pub(super) fn rests_beside_a_job(&self, thread: *const ThreadMode) -> bool {
         let newest =
             self.resting_contexts().filter(|e| e.role.thread != thread && e.sleepers.is_some()).last();
         newest.is_some_and(|entry| entry.seek(SearchScope::Peek).is_some())
     }
 
-    /// The contexts that run for no region now, oldest first. They are few, and old.
+    /// The contexts that run for no region now, oldest first. They are few, and among the oldest.
     fn resting_contexts(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.entries.iter().filter(|e| !e.role.is_of_a_region()).take(self.resting as usize)
     }
 
-    /// The counters of those whose jobs this worker looks for.
+    /// The counters of the contexts whose jobs this worker seeks.
     pub(super) fn sought(&self) -> [*const AtomicU32; SOUGHT_COUNTERS] {
         let mut counters = [core::ptr::null(); SOUGHT_COUNTERS];
         let seekers = self.entries.iter().rev().filter(|e| e.seek.is_some());

@@ -1,12 +1,14 @@
-//! Does anybody wait behind a worker whom the code that runs there may be waiting for?
+//! What the stall monitor reads about a worker: may its running code be waiting for a context that
+//! waits behind it?
 //!
-//! Where a gang fits on the pool, its threads run at the same time, and one that spins for a moment
-//! gets on by itself: to take its worker away for a younger gang would undo what the gang is for.
-//! So the stall monitor is notified who waits: mates, and those who go before the running gang by
-//! the order of [`eligible`], are urgent; the others are served too, but after a while, because the
-//! program may make gangs wait for each other in ways that the order does not know.
+//! How long the monitor waits lives in [`crate::stall`]. If a gang fits on the pool, all its
+//! threads run at the same time. A thread that spins for a moment then continues by itself. If its
+//! worker went to a younger gang, the gang would lose its purpose.
 //!
-//! What may not live here: how long the monitor waits ([`crate::stall`]).
+//! So the scheduler reports to the stall monitor which contexts wait. Threads of the running gang
+//! are urgent, and so are threads of gangs that go before it by the order of [`eligible`]. Other
+//! contexts run too, but after a while: a program may make gangs wait for each other in ways that
+//! the order does not know.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
@@ -14,8 +16,9 @@ use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::Worker;
 
-/// What a worker tells about the code it runs and those who are suspended behind it. Written by the
-/// owner; read from anywhere, a recent value: at worst the monitor comes early or late.
+/// What a worker reports about the code that it runs and the contexts that are suspended behind it.
+/// The owner writes it. Other threads read a recent value: at worst the monitor comes early or
+/// late.
 pub(crate) struct Urgency {
     id: AtomicI64,
     level: AtomicI32,
@@ -44,7 +47,7 @@ impl Urgency {
         }
     }
 
-    /// Whether somebody urgent is suspended behind it.
+    /// Notes whether an urgent context is suspended behind the running code.
     #[inline]
     pub(crate) fn set_suspended(&self, urgent: bool) {
         // ORDERING: Relaxed; see the type.
@@ -60,8 +63,8 @@ impl Urgency {
     }
 }
 
-/// For the stall monitor: does anybody urgent wait behind the worker with this record? Any thread,
-/// async-signal-safe.
+/// For the stall monitor: does an urgent context or ULT wait behind the worker with this record?
+/// Any thread, async-signal-safe.
 pub fn is_urgent(watched: &'static Watched) -> bool {
     let worker = Worker::of(watched);
     // ORDERING: Relaxed; see the type.

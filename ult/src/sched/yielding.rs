@@ -1,12 +1,20 @@
-//! Yielding to another thread from the middle of program code: `sched_yield`, and the stall
-//! monitor's interrupt.
+//! Yielding to another thread in the middle of program code: `sched_yield`, and the stall monitor's
+//! interrupt.
 //!
-//! The running context is left where it is and is suspended as one that can go on at any time.
-//! Instead runs, in this order: a ULT that waits to be started here; a context of another thread
-//! that can go on, the one that has sat longest first, its mates before others, so that those who
-//! spin in turn do so in a circle; a job of another thread, which now and then goes before
-//! the contexts. Never a job of the own thread: the thread is not at a place where it may start
-//! one.
+//! What a context that waits does lives in [`super::wait`], and when the monitor interrupts lives
+//! in [`crate::stall`].
+//!
+//! The running context stays where it is in its code. It is suspended as a context that can be
+//! resumed at any time. The worker then runs the first of these that it finds:
+//!
+//! 1. A ULT that waits to be started here.
+//! 2. A context of another thread that can be resumed. Threads of the same gang come before other
+//!    threads, and of these the context that has been suspended longest comes first. So threads
+//!    that spin by turns run in a circle.
+//! 3. A job of another thread. Sometimes such a job comes before the contexts.
+//!
+//! The worker never runs a job of the yielding thread. That thread is not at a place where it may
+//! start one.
 
 use core::sync::atomic::AtomicU32;
 
@@ -17,23 +25,26 @@ use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::{self, Role, ThreadMode, Worker, WorkerOwn};
 
-/// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code
-/// may wait for it.
+/// After so many yields a gang ULT that is not eligible starts all the same, because the spinning
+/// code may wait for it. Chosen: a few circles through the eligible threads come first; any value
+/// from 4 to 16 will do.
 const YIELDS_PER_HELD_BACK_ULT: u32 = 8;
-/// Every so many times the context that has sat longest goes on, whatever its gang.
+/// In one of so many yields the context that has been suspended longest is resumed, whatever its
+/// gang. Chosen: two gangs that wait for each other then continue, and most yields stay in the
+/// gang; any value from 4 to 16 will do.
 const YIELDS_PER_OLDEST: u32 = 8;
-/// Every so many times a job of another thread goes before contexts: those may all be waiting for
-/// it, in a circle.
+/// In one of so many yields a job of another thread comes before the contexts, which may all be
+/// waiting for that job. Chosen: rarer than [`YIELDS_PER_OLDEST`], because contexts usually wait
+/// for each other; any value from 16 to 64 will do.
 const YIELDS_PER_JOB_FIRST: u32 = 32;
 
-/// Leaves the running context for another one of this worker; returns when somebody comes back to
-/// it. False if there is nobody to switch to.
+/// Leaves the running context for another one of this worker, and returns when it is resumed. False
+/// if there is no other context or job to switch to.
 ///
-/// Returns in the mode `User` of the stall monitor.
+/// On return the stall monitor's mode is `User`.
 ///
 /// # Safety
-/// On a registered kernel thread; no lock of the runtime or the C library is held by this kernel
-/// thread.
+/// On a registered kernel thread that holds no lock of the runtime or the C library.
 pub unsafe fn switch_away() -> bool {
     let Some(worker) = worker::current() else { return false };
     super::enter(worker);
@@ -46,8 +57,8 @@ pub unsafe fn switch_away() -> bool {
     went
 }
 
-/// [`switch_away`] in a signal handler that interrupted program code, not the runtime's or an
-/// allocator's: [`crate::stall::Hooks::preempt`].
+/// [`switch_away`] in a signal handler that interrupted program code, not code of the runtime or of
+/// an allocator: [`crate::stall::Hooks::preempt`].
 ///
 /// # Safety
 /// As [`switch_away`].
@@ -55,11 +66,11 @@ pub unsafe fn preempt() -> bool {
     if let Some(worker) = worker::current() {
         crate::kernel_state::rights_are_in_frame(worker);
     }
-    // SAFETY: passed on.
+    // SAFETY: the caller guarantees the same.
     unsafe { switch_away() }
 }
 
-/// The lowest address of the running context's own stack, if `sp` lies in that and no signal
+/// The lowest address of the running context's own stack, if `sp` lies in that stack and no signal
 /// handler of the program runs there: [`crate::stall::Hooks::lowest_of_stack`].
 ///
 /// # Safety
@@ -74,7 +85,7 @@ pub unsafe fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<us
     (bounds.contains(sp) && current.handler == 0).then_some(bounds.lowest)
 }
 
-/// Chooses who goes instead, and suspends the running context.
+/// Chooses what runs next, and suspends the running context.
 fn leave_suspended_entry(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; nothing switches here.
     let own = unsafe { &mut *worker.own() };
@@ -93,7 +104,7 @@ fn leave_suspended_entry(worker: &'static Worker) -> Option<Next> {
 /// As [`switch_away`].
 pub unsafe fn yield_from_program() -> bool {
     let Some(worker) = worker::current() else { return false };
-    // A library that the scheduler, or `undisturbed`, has called is not the program.
+    // A library that the scheduler or `undisturbed` has called does not count as program code.
     if !worker.has_others() || worker.is_in_scheduler() {
         return false;
     }
@@ -105,8 +116,10 @@ pub unsafe fn yield_from_program() -> bool {
     went
 }
 
-/// Yields of one worker between two that also give up the core, while more kernel threads are awake
-/// than can run: what the yielding threads wait for may be on one of those that do not.
+/// While more kernel threads are awake than can run, one of so many yields of a worker also gives
+/// up the processor. What the yielding threads wait for may be on a kernel thread without a
+/// processor. Chosen: rare, since from Linux 6.18 on a yield costs the rest of a time slice; any
+/// value from 4 to 16 will do.
 const YIELDS_PER_CORE_YIELD: u32 = 8;
 
 fn let_others_have_the_core(worker: &'static Worker) {
@@ -121,11 +134,12 @@ fn let_others_have_the_core(worker: &'static Worker) {
     }
 }
 
-/// Calls in a row, from one place, after which it is taken for one where threads wait for each
-/// other.
+/// Calls in a row from one place, after which the calls are a demand: threads wait for each other
+/// there. Chosen: locks of libraries yield only a few times before they sleep; any value from 8 to
+/// 32 will do.
 const CALLS_TO_DEMAND: u32 = 16;
 
-/// Who has asked to yield in a row.
+/// Which code has asked to yield, and how often in a row.
 #[derive(Clone, Copy)]
 pub(crate) struct Demand {
     site: usize,
@@ -136,7 +150,7 @@ pub(crate) struct Demand {
 impl Demand {
     pub(crate) const NONE: Self = Self { site: 0, switch_count: 0, calls: 0 };
 
-    /// One more call, between the switch points `switch_count` and the next.
+    /// Counts one more call, between the switch points `switch_count` and the next.
     fn has_lasted(&mut self, site: usize, switch_count: u32) -> bool {
         if self.site != site || self.switch_count != switch_count {
             *self = Self { site, switch_count, calls: 0 };
@@ -146,10 +160,10 @@ impl Demand {
     }
 }
 
-/// Does the code at `site` wait, by asking again and again to yield? True from the
-/// `CALLS_TO_DEMAND`th call on that the calling kernel thread makes from there without a switch
-/// point between, and from then on for every call from there in the process. Call it once per
-/// yield, with somebody waiting behind the caller.
+/// Does the code at `site` wait by repeated calls to yield? True from the `CALLS_TO_DEMAND`th call
+/// on that the calling kernel thread makes from there without a switch point between. From then on
+/// it is true for every call from there in the process. Call it once per yield, while another
+/// context waits behind the caller.
 pub fn demands(site: usize) -> bool {
     if crate::stall::is_known_wait(site) {
         return true;
@@ -163,11 +177,13 @@ pub fn demands(site: usize) -> bool {
     lasted
 }
 
-/// Calls of [`poll`] between two that yield.
+/// Calls of [`poll`] per yield. Chosen: reading a clock stays cheap, and a loop around it reaches a
+/// yield within microseconds; any value from 16 to 64 will do.
 const POLLS_PER_YIELD: u32 = 32;
 
-/// A routine that programs call in loops in which they wait (reading a clock): every so many calls
-/// somebody else may run. One load and a branch while nobody waits behind the caller.
+/// A switch point in a routine that programs call in loops in which they wait, such as reading a
+/// clock. In one of `POLLS_PER_YIELD` calls another context may run. If no context waits behind the
+/// caller, the call costs one load and a branch.
 #[inline]
 pub fn poll() {
     if let Some(worker) = worker::current().filter(|worker| worker.has_others()) {
@@ -186,18 +202,22 @@ fn poll_among_others(worker: &'static Worker) {
     // The caller may be the program's allocator, holding its lock. The scheduler allocates, and
     // would wait for that lock.
     if polls.is_multiple_of(POLLS_PER_YIELD) && !crate::stall::openmp_object_has_allocator() {
-        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program
+        // SAFETY: the caller is a routine of the runtime that holds no lock, called by program
         // code.
         unsafe { yield_from_program() };
     }
 }
 
-/// The caller has released others, waits for nothing itself, and runs on. What the program does
-/// next may be to spin until one of them has got on, so they go first where they share its
-/// processor: those that have a kernel thread `each`, if more of these are awake than can run;
-/// those that share its worker, in regions that were seen spinning. In others a switch more would
-/// be paid for nothing. A team on workers of its own does not yield to the program's other
-/// kernel threads: these may spin, and the processor would come back only after a time slice.
+/// Yields to the threads that the caller has just released. The caller waits for nothing itself,
+/// and continues. The program may next spin until one of the released threads has made progress, so
+/// they run first where they share the caller's processor:
+///
+/// * Threads with a kernel thread each (`each`), if more kernel threads are awake than can run.
+/// * Threads on the caller's worker, in regions that were seen waiting in their own code. In other
+///   regions one more switch would cost time for nothing.
+///
+/// A team with assigned workers does not yield to the program's other kernel threads. These may
+/// spin, and the processor would come back only after a time slice.
 #[inline]
 pub fn yield_to_released(each: bool) {
     match worker::current() {
@@ -212,26 +232,26 @@ fn let_others_of(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     let region = unsafe { (*worker.own()).role.region };
     if crate::stall::is_known_to_wait(region) {
-        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program
+        // SAFETY: the caller is a routine of the runtime that holds no lock, called by program
         // code.
         unsafe { yield_from_program() };
     }
 }
 
-/// Does anybody wait behind the calling thread of `team`, those aside who wait at a synchronization
-/// point of it?
+/// Does another context wait behind the calling thread of `team`, apart from contexts that wait at
+/// a synchronization point of the team?
 #[inline]
 pub fn has_others_beside_sync_point(team: &AtomicU32) -> bool {
     worker::current().is_some_and(|worker| worker.has_queued() || !super::all_meet(worker, team))
 }
 
-/// Does anybody wait behind the code that calls this?
+/// Does another context wait behind the calling code?
 pub fn has_others_here() -> bool {
     worker::current().is_some_and(Worker::has_others)
 }
 
 fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<Next> {
-    // SAFETY: own kernel thread, nothing switches in here.
+    // SAFETY: own kernel thread; no switch happens in here.
     let own = unsafe { &mut *worker.own() };
     if let Some(entry) = super::look::signalled(worker, thread) {
         return Some(Next::Resume(entry));
@@ -254,7 +274,8 @@ fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<N
 }
 
 fn job_of_another(own: &WorkerOwn, thread: *const ThreadMode) -> Option<Next> {
-    // Without spin policy: who is seen to wait may not be looked at again.
+    // `BeforeSleep` takes a task at once that `Steal` would leave to its owner for a few searches.
+    // Code that is seen to wait may have no second search.
     job(own
         .suspended
         .seek(SearchScope::Own, thread)
@@ -265,9 +286,9 @@ fn job(found: Option<(Job, Role)>) -> Option<Next> {
     found.map(|(job, role)| Next::Run(job, role))
 }
 
-/// A context of another thread: a mate of the running one as a rule, whose barrier is what it spins
-/// at, more often than not; now and then whoever has sat longest, so that two gangs which wait for
-/// each other get on.
+/// A context of another thread. Usually it is of the same gang as the running one, which most often
+/// spins at a barrier of that gang. Sometimes it is the context that has been suspended longest, so
+/// that two gangs which wait for each other both continue.
 fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
     let (thread, gang) = (own.role.thread, own.role.tag);
     let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(YIELDS_PER_OLDEST);
@@ -279,9 +300,9 @@ fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
     mate.or_else(|| own.suspended.take_other(|role| role.thread != thread))
 }
 
-/// The switch point at a fork: lets older gangs' ULTs in the forking worker's own deque go before
-/// the forking context, which runs for its new gang already. Nothing to do, hence no switch, when
-/// that deque is empty.
+/// The switch point at a fork. ULTs of older gangs in the forking worker's own deque run before the
+/// forking context, which already runs for its new gang. If that deque is empty, there is nothing
+/// to do and no switch.
 pub(crate) fn yield_to_others() {
     let worker = worker::register_current();
     if worker.gang_deque.is_empty() {
@@ -293,7 +314,7 @@ pub(crate) fn yield_to_others() {
         worker.gang_deque.head_of_deepest().is_some_and(|head| head.id != tag.id && eligible(head, tag));
     if is_older {
         let asked = core::cell::Cell::new(false);
-        // `ready` is false at the first question, so the scheduler chooses in the order of `look`.
+        // `ready` is false at the first call, so the scheduler chooses in the order of `look`.
         super::wait(&super::Wait::until(&|| asked.replace(true)));
     }
 }

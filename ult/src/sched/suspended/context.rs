@@ -1,4 +1,6 @@
-//! An entry of the list of suspended contexts: a context, and what it waits for.
+//! An entry of the list of suspended contexts: a context, and its condition.
+//!
+//! What the worker does with its entries lives in `super`.
 
 use core::sync::atomic::AtomicU32;
 
@@ -9,9 +11,9 @@ use crate::worker::{Locals, Role};
 type Ready = *const (dyn Fn() -> bool + 'static);
 type Seek = *const (dyn Fn(SearchScope) -> Option<Job> + 'static);
 
-/// An entry of the suspended contexts. The references of a [`Wait`] with their lifetime erased:
-/// they point into the suspended context's own stack, which stays as it is while the entry is among
-/// the suspended contexts.
+/// An entry of the suspended contexts. It holds the references of a [`Wait`] with their lifetime
+/// erased. They point into the suspended context's own stack, which does not change while the entry
+/// is among the suspended contexts.
 #[derive(Clone, Copy)]
 pub(crate) struct SuspendedContext {
     pub(in crate::sched) ult: *mut Ult,
@@ -20,26 +22,28 @@ pub(crate) struct SuspendedContext {
     pub(super) seek: Option<Seek>,
     pub(in crate::sched) sleepers: Option<*const AtomicU32>,
     pub(super) spin: Spin,
-    /// Of those of one gang that can go on the lowest goes first: the thread's number at a barrier,
-    /// 0 in other waits, and [`RANK_OF_YIELDING`].
+    /// Of the ready contexts of one gang, the one with the lowest rank is resumed first. It is the
+    /// thread's number at a barrier, 0 in other waits, and [`RANK_OF_YIELDING`] where the context
+    /// yields.
     pub(super) rank: u32,
     pub(super) yields: bool,
     pub(super) finished: bool,
     /// See [`Wait::alone`].
     pub(super) alone: bool,
-    /// It waits for all threads and tasks of a team, see [`SuspendedContext::sync_point`].
+    /// The context waits for all threads and tasks of a team, see [`SuspendedContext::sync_point`].
     synchronizes: bool,
     /// See [`WaitTraits::takes_any_task`].
     takes_any_task: bool,
-    /// The context of its thread that was the newest suspended one before it; null: none.
+    /// The newest suspended context of the thread before this one. Null if there was none.
     pub(in crate::sched) below: *mut Ult,
-    /// Which contexts become ready before it, if that is known.
+    /// The order in which contexts become ready, if it is known.
     pub(super) order: Option<ReadyOrder>,
-    /// Left in the middle of program code, not at a place where it waits.
+    /// The context was interrupted in program code, and does not wait for a condition.
     pub(super) interrupted: bool,
 }
 
-/// The rank of a context that could go on and lets others go first.
+/// The rank of a context that could run and lets others run first. Derived: the largest number, so
+/// that all other ranks come first.
 pub(super) const RANK_OF_YIELDING: u32 = u32::MAX;
 
 impl SuspendedContext {
@@ -69,7 +73,8 @@ impl SuspendedContext {
         }
     }
 
-    /// A context that could go on at any time and was left for others in the middle of its code.
+    /// A context that can be resumed at any time. It was interrupted in program code to let others
+    /// run.
     pub(in crate::sched) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, RANK_OF_YIELDING);
         let (yields, finished, alone, synchronizes, takes_any_task, interrupted) =
@@ -94,15 +99,15 @@ impl SuspendedContext {
         }
     }
 
-    /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for
-    /// one.
+    /// Does the context run for an OpenMP thread: between regions, or in code of the thread? False
+    /// for the idle loop of a kernel thread of the pool.
     pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
-        // SAFETY: the entry is on a list of suspended contexts, so its context is suspended and the
-        // words are those it left.
+        // SAFETY: the entry is on a list of suspended contexts. So its context is suspended, and
+        // the words are as it left them.
         self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
     }
 
-    /// `newest`: is this the newest entry of its suspended contexts?
+    /// Is the context ready? `newest` says whether this is the newest entry of its list.
     pub(in crate::sched) fn is_ready(&self, newest: bool) -> bool {
         // SAFETY: the entry is among the suspended contexts, so the closure is alive (see the
         // type).
@@ -114,13 +119,13 @@ impl SuspendedContext {
         self.seek.and_then(|s| unsafe { (*s)(scope) })
     }
 
-    /// Its position in its order.
+    /// The context's position in its order; 0 without an order.
     pub(super) fn position(&self) -> u64 {
         self.order.map_or(0, |order| order.position)
     }
 
-    /// Does it wait for the same object and event as `other`, and look alike to the scheduler in
-    /// all but its position?
+    /// Does it wait for the same object and event as `other`, and is it equal for the scheduler
+    /// except for its position?
     pub(super) fn becomes_ready_with(&self, other: &Self) -> bool {
         let (Some(mine), Some(theirs)) = (self.order, other.order) else { return false };
         (mine.object, mine.event) == (theirs.object, theirs.event)
@@ -131,21 +136,21 @@ impl SuspendedContext {
             && self.seek.is_some() == other.seek.is_some()
     }
 
-    /// Is it the only suspended context of its thread? True only for the contexts of regions.
+    /// Is it the only suspended context of its thread? True only for contexts of regions.
     pub(super) fn is_alone_of_its_thread(&self) -> bool {
         // SAFETY: the mode of a thread with a suspended context lives, and belongs to the worker
         // that has the context.
         self.role.is_of_a_region() && unsafe { (*self.role.thread).suspended() } == 1
     }
 
-    /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits;
-    /// null: it waits for something else.
+    /// The team whose threads and tasks it all waits for, named by the team's counter of sleepers.
+    /// Null if it waits for something else.
     pub(super) fn sync_point(&self) -> *const AtomicU32 {
         self.sleepers.filter(|_| self.synchronizes).unwrap_or(core::ptr::null())
     }
 
-    /// The team, named by its counter of sleepers, all of whose tasks it may start; null: it is
-    /// asked for itself alone.
+    /// The team of which it may start any task, named by the team's counter of sleepers. Null if it
+    /// seeks jobs only for itself.
     pub(super) fn answers_for(&self) -> *const AtomicU32 {
         self.sleepers.filter(|_| self.takes_any_task).unwrap_or(core::ptr::null())
     }

@@ -1,24 +1,25 @@
 //! A vector in memory of its own, which comes from the kernel.
 //!
-//! A worker suspends a context also in a signal handler, and in code that the program's own
-//! allocator has called. The C library's allocator, and that of the program, may be in the middle
-//! of something then. So the list of suspended contexts asks the kernel for its memory.
+//! The entries of the vector live in `context`, and their order is decided in `super`. A worker may
+//! suspend a context in a signal handler, or in code that the program's own allocator has called.
+//! The C library's allocator, and the program's allocator, may then be in the middle of an
+//! operation. So the list of suspended contexts asks the kernel for its memory.
 //!
-//! An item is removed by moving the shorter side of the list: threads that spin in turn go on in a
-//! circle, oldest first.
+//! To remove an item, the list moves its shorter side. Threads that spin by turns are resumed in a
+//! circle, oldest first, so the oldest item is removed often.
 
 use core::mem::offset_of;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
 
-/// Bytes of the first piece of memory; it doubles from then on. Chosen: room for some 80 suspended
-/// contexts.
+/// Bytes of the first piece of memory, which doubles from then on. Chosen: room for about 80
+/// suspended contexts; any value from 4 KiB to 64 KiB will do.
 const FIRST_BYTES: usize = 16 << 10;
 
-/// Memory comes in multiples of so many bytes, or the kernel rounds up.
+/// Bytes in a page: memory comes in multiples of it, or the kernel rounds up. Given: by the kernel.
 const PAGE_BYTES: usize = 4096;
 
-/// See the module.
+/// A vector in memory from the kernel; see the module.
 pub(super) struct MmapVec<T> {
     items: *mut T,
     length: usize,
@@ -27,7 +28,7 @@ pub(super) struct MmapVec<T> {
 }
 
 impl<T> MmapVec<T> {
-    /// Where its words are in it, for [`crate::debug`].
+    /// The offsets of its fields, for [`crate::debug`].
     pub(super) const ITEMS: usize = offset_of!(Self, items);
     pub(super) const LENGTH: usize = offset_of!(Self, length);
 
@@ -36,7 +37,7 @@ impl<T> MmapVec<T> {
         Self { items: ptr::null_mut(), length: 0, memory: ptr::null_mut(), capacity: 0 }
     }
 
-    /// Sees to room for `more` items. False if the kernel has no memory. Async-signal-safe.
+    /// Reserves memory for `more` items. False if the kernel has no memory. Async-signal-safe.
     #[inline]
     pub(super) fn reserve(&mut self, more: usize) -> bool {
         self.capacity - self.offset() - self.length >= more || self.make_room(more)
@@ -71,8 +72,8 @@ impl<T> MmapVec<T> {
             2 * before
         };
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping, or a larger one for the memory of this list, which nobody else
-        // refers to while `self` is borrowed.
+        // SAFETY: a new mapping, or a larger one for the memory of this list. No other reference to
+        // it exists while `self` is borrowed.
         let memory = unsafe {
             if self.capacity == 0 {
                 libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
@@ -88,7 +89,7 @@ impl<T> MmapVec<T> {
         true
     }
 
-    /// Adds an item at the end. Stops the program if the kernel has no memory, see
+    /// Adds an item at the end. Ends the program if the kernel has no memory, see
     /// [`MmapVec::reserve`].
     pub(super) fn push(&mut self, item: T) {
         if !self.reserve(1) {
@@ -107,10 +108,10 @@ impl<T> MmapVec<T> {
         Some(unsafe { self.items.add(last).read() })
     }
 
-    /// Takes the item at `at`; the others keep their order. Panics if there is none.
+    /// Takes the item at `at`, and keeps the order of the others. Panics if there is no such item.
     pub(super) fn remove(&mut self, at: usize) -> T {
         assert!(at < self.length);
-        // SAFETY: `at` is in the list, and what is before or behind it is moved once.
+        // SAFETY: `at` is in the list, and the items before or behind it are moved once.
         unsafe {
             let place = self.items.add(at);
             let item = place.read();
@@ -145,7 +146,7 @@ impl<T> Deref for MmapVec<T> {
 
     fn deref(&self) -> &[T] {
         let items = if self.capacity == 0 { ptr::dangling() } else { self.items.cast_const() };
-        // SAFETY: so many items are initialised, and nothing changes them while `self` is borrowed.
+        // SAFETY: `length` items are initialised, and do not change while `self` is borrowed.
         unsafe { core::slice::from_raw_parts(items, self.length) }
     }
 }
@@ -162,7 +163,7 @@ impl<T> Drop for MmapVec<T> {
     fn drop(&mut self) {
         while self.pop().is_some() {}
         if self.capacity != 0 {
-            // SAFETY: the memory is this list's, and has no items any more.
+            // SAFETY: the memory belongs to this list, and holds no items any more.
             unsafe {
                 libc::munmap(
                     self.memory.cast(),

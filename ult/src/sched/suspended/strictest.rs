@@ -1,10 +1,13 @@
-//! The strictest gang among suspended contexts, kept up to date while contexts come and go.
+//! The strictest gang among suspended contexts, kept up to date while contexts are suspended and
+//! resumed.
+//!
+//! The order of gangs lives in [`crate::gang`].
 
 use super::SuspendedContext;
 use crate::gang::GangTag;
 
-/// The strictest gang of the contexts that have not finished, and how many of these are of that
-/// gang.
+/// The strictest gang of the contexts that have not finished, and how many of these contexts are of
+/// that gang.
 pub(super) struct Strictest {
     pub(super) tag: GangTag,
     count: u32,
@@ -13,12 +16,12 @@ pub(super) struct Strictest {
 impl Strictest {
     pub(super) const NONE: Self = Self { tag: GangTag::NONE, count: 0 };
 
-    /// Counts one more.
+    /// Counts one more context.
     pub(super) fn add(&mut self, entry: &SuspendedContext) {
         self.add_group(entry, 1);
     }
 
-    /// Counts `count` more that have the gang of `entry`, and have finished if it has.
+    /// Counts `count` more contexts, which have the gang of `entry` and are finished if it is.
     pub(super) fn add_group(&mut self, entry: &SuspendedContext, count: u32) {
         if entry.finished || entry.role.tag == GangTag::NONE {
             return;
@@ -32,8 +35,8 @@ impl Strictest {
         }
     }
 
-    /// Counts one less. True if that was the last one of its gang: the strictest gang of the others
-    /// is another one.
+    /// Counts one context less. True if it was the last one of its gang: the strictest gang of the
+    /// others is then another one.
     pub(super) fn remove(&mut self, entry: &SuspendedContext) -> bool {
         if entry.finished || entry.role.tag != self.tag || self.tag == GangTag::NONE {
             return false;

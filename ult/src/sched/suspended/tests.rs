@@ -5,10 +5,11 @@ use super::*;
 use core::cell::{Cell, RefCell};
 use core::ptr;
 
-/// Somebody who waits: a thread, whose counter of sleepers, at a synchronization point or not.
+/// A waiting context: its thread's number, its counter of sleepers, and whether it waits at a
+/// synchronization point.
 type Seat<'a> = (usize, &'a AtomicU32, bool);
 
-/// A thread with this number; each test has its own.
+/// The thread with this number. Each test has its own.
 fn thread(number: usize) -> *const ThreadMode {
     thread_local! {
         static MODES: &'static [ThreadMode] = Vec::leak((0..512).map(|_| ThreadMode::new()).collect());
@@ -20,7 +21,7 @@ fn role(number: usize) -> Role {
     Role { tag: GangTag::NONE, region: 1, thread: thread(number), tls_block: None, away: false }
 }
 
-/// Calls `f` with a list of suspended contexts of these, all of whom ask `ready` and `seek`.
+/// Calls `f` with a list of these suspended contexts, which all ask `ready` and `seek`.
 fn with_suspended<R>(
     seats: &[Seat<'_>],
     ready: &dyn Fn() -> bool,
@@ -125,7 +126,7 @@ fn sit_in_order(
     suspended.suspend(SuspendedContext::of(ult, role(number), &Wait::until(ready), rank));
 }
 
-/// Suspends a context for each of the conditions, of threads 0, 1 and so on.
+/// Suspends one context per condition, for threads 0, 1 and so on.
 fn suspend_all(suspended: &mut SuspendedContexts, conditions: &[impl Fn() -> bool]) {
     for (number, ready) in conditions.iter().enumerate() {
         let ult = ptr::without_provenance_mut(number + 1);
@@ -138,8 +139,8 @@ fn suspend_all(suspended: &mut SuspendedContexts, conditions: &[impl Fn() -> boo
     }
 }
 
-/// Threads wait for their turns, and are suspended in the order of `turns`. Whoever can go on is
-/// found at the first look, which asks few of them.
+/// Threads wait for their positions, and are suspended in the order of `turns`. The first search
+/// finds each ready context, and evaluates few conditions.
 #[test]
 fn a_look_asks_few_of_many_that_wait_in_order() {
     const THREADS: usize = 500;
@@ -169,7 +170,7 @@ fn a_look_asks_few_of_many_that_wait_in_order() {
             let (at, _) = suspended.best_ready_in_window(true, true).expect("its turn has come");
             assert_eq!(suspended.take_at(at).ult.addr(), number + 1);
             assert!(asked.get() <= 2 * POLLED_PER_ORDER);
-            // It may have lost its turn, and waits again, as the newest.
+            // The thread may not have used its chance, and waits again, as the newest.
             if number % 3 == 0 {
                 sit_in_order(&mut suspended, number, number as u64, condition, &object);
                 let (at, _) = suspended.best_ready_in_window(true, true).expect("it is polled again");
@@ -208,8 +209,8 @@ fn a_thread_that_starts_a_task_is_replaced_among_those_that_are_polled() {
     assert!((0..100).all(has_none));
 }
 
-/// However many contexts are suspended, each is looked at within few looks, and the newest in
-/// each.
+/// However many contexts are suspended, each of them is polled within a few searches, and the
+/// newest in every search.
 #[test]
 fn each_context_is_looked_at_soon() {
     for count in 1..=80_usize {
@@ -261,7 +262,7 @@ fn a_search_finds_the_context_that_a_peek_has_seen() {
     }
 }
 
-/// Contexts that can always go on do so in turn.
+/// Contexts that can always be resumed run in a circle.
 #[test]
 fn contexts_that_yield_go_round() {
     for count in [3, 21, 24, 25, 30, 60] {
@@ -285,8 +286,8 @@ fn contexts_that_yield_go_round() {
     }
 }
 
-/// A context of the thread that runs stays in the list, whatever its position: a newer one of
-/// its thread may come to depend on it.
+/// A context of the running thread stays in the list, whatever its position. A newer context of its
+/// thread may come to depend on it.
 #[test]
 fn the_running_thread_stays_polled() {
     let object = 0;

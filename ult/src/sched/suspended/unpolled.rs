@@ -1,28 +1,26 @@
 //! Suspended contexts that the worker does not poll, because others in its list become ready first.
 //!
-//! A worker may host thousands of threads of one team. If it asked each of them at each switch
-//! whether it can go on, a barrier would cost the square of their number. But contexts that wait
-//! for one event, or for a row of events in a known order, need not be asked one by one
-//! ([`ReadyOrder`]): the worker polls a few of them, and keeps the others here, sorted by their
-//! position in the order.
+//! How many contexts are polled is decided in `super`. A worker may host thousands of threads of
+//! one team. If it polled each of them at each switch, the cost of a barrier would grow with the
+//! square of their number. But contexts that wait for one event, or for events in a known order,
+//! need not be polled one by one ([`ReadyOrder`]). The worker polls a few of them, and keeps the
+//! others here, sorted by their position in the order.
 //!
 //! * **U1** A context is here only while at least one context with the same object and event is
 //!   polled.
 //! * **U2** It is the only suspended context of its thread, so no newer context of the thread
 //!   depends on it, and nothing of the thread runs.
-//! * **U3** No position here is lower than the lowest one of the polled contexts for which U2 holds
-//!   too. So if one here is ready, a polled one is.
+//! * **U3** No position here is lower than the lowest position of the polled contexts for which U2
+//!   holds too. So if a context here is ready, a polled one is.
 //!
-//! The contexts in the list also answer for those here when the worker looks for tasks: any thread
-//! that waits at a barrier may start any task of its team. When a polled one starts a task that has
-//! to wait, another one from here takes its place in the list.
-//!
-//! What may not live here: how many contexts are polled (`super`).
+//! The contexts in the list also seek jobs for the contexts here. Any thread that waits at a
+//! barrier may start any task of its team. When a polled context starts a task that has to wait, a
+//! context from here takes its place in the list.
 
 use super::SuspendedContext;
 use super::mmap_vec::MmapVec;
 
-/// See the module.
+/// The contexts that are not polled; see the module.
 pub(super) struct Unpolled {
     groups: MmapVec<Group>,
 }
@@ -73,18 +71,18 @@ impl Group {
         }
     }
 
-    /// Takes the context for which `wanted` holds, if it is here.
+    /// Takes a context for which `wanted` holds, if there is one here.
     fn take(&mut self, wanted: impl Fn(&SuspendedContext) -> bool) -> Option<SuspendedContext> {
         let at = self.waiters.iter().position(wanted)?;
         let entry = self.waiters.remove(at);
-        // Rare: the rest is put in order anew.
+        // This is rare, so all of the heap is put in order again.
         (0..self.waiters.len() / 2).rev().for_each(|at| self.sift_down(at));
         Some(entry)
     }
 }
 
 impl Unpolled {
-    /// Where its list of groups is in it, and the size of a group, for [`crate::debug`].
+    /// The offset of the list of groups, and the size of a group, for [`crate::debug`].
     pub(super) const GROUPS: usize = core::mem::offset_of!(Self, groups);
     pub(super) const GROUP_SIZE: usize = size_of::<Group>();
 
@@ -123,17 +121,17 @@ impl Unpolled {
         self.groups.iter().find(|group| group.is_of(entry))?.waiters.first()
     }
 
-    /// The first context of each group, and how many there are in it.
+    /// The first context of each group, and the number of contexts in the group.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&SuspendedContext, u32)> {
         self.groups.iter().filter_map(|group| Some((group.waiters.first()?, group.waiters.len() as u32)))
     }
 
-    /// Takes the context for which `wanted` holds.
+    /// Takes a context for which `wanted` holds.
     pub(super) fn take(&mut self, wanted: impl Fn(&SuspendedContext) -> bool) -> Option<SuspendedContext> {
         self.groups.iter_mut().find_map(|group| group.take(&wanted))
     }
 
-    /// Forgets all of them.
+    /// Forgets all contexts.
     pub(super) fn clear(&mut self) {
         self.groups.iter_mut().for_each(|group| group.waiters.retain(|_| false));
     }
