@@ -1,33 +1,35 @@
 //! The alarm: a timer that interrupts a worker again and again while spins follow each other there.
 //!
-//! Threads of a gang that does not fit on the pool spin in turn: at every barrier each worker has
-//! to be interrupted once per thread that waits. The watcher needs a processor for that, which the
-//! spinners hold, and two system calls and a signal across processors for each worker. So the
-//! handler that finds a spin sets the worker's own timer; from then on the kernel interrupts the
-//! worker where it runs, and the watcher looks on from afar.
+//! Threads of a gang that does not fit on the pool spin in turn. At every barrier each worker must
+//! be interrupted once per thread that waits. The watcher would need a processor for that, which
+//! the spinning threads hold. It would also need two system calls and a signal across processors
+//! for each worker. So the handler that finds a spin sets the worker's own timer. From then on the
+//! kernel interrupts the worker where it runs, and the watcher looks at the usual pace.
 //!
-//! *Nobody asleep is to be signalled* (`docs/protocols/stall.md`). A timer goes on while its thread
-//! sleeps, so
+//! *No sleeping thread may be signalled* (`docs/protocols/stall.md`). A timer goes on while its
+//! thread sleeps, so there are three rules:
 //!
-//! * it is set only when a loop of the program was just found spinning, and goes off for good at
-//!   the first tick that finds a system call;
-//! * a tick that finds a sleeper has its call made again ([`super::restart`]) and the region
-//!   remembered: it gets no alarm any more;
-//! * where the interrupted state does not allow that, there are no alarms.
+//! * The alarm is set only when a loop of the program was just found spinning. The first tick that
+//!   finds a system call stops it.
+//! * If a tick interrupts a sleeping call, the call is made again ([`super::restart`]). The region
+//!   is remembered and gets no alarm any more.
+//! * Where the interrupted state does not allow the call to be made again, there are no alarms.
 //!
-//! A few ticks in a row that find code which gets on, or nobody waiting, end it too. Ticks that
-//! keep coming late (the kernel counts those missed) double the period: what a signal costs differs
-//! by ten between machines.
+//! The alarm also ends after a few ticks in a row that find code which makes progress, and at a
+//! tick that finds no waiting context. If ticks keep coming late (the kernel counts missed ticks),
+//! the period doubles: the cost of a signal differs by a factor of ten between machines.
 //!
-//! What may not live here: what a spin looks like ([`super::spin`]), when the watcher looks
+//! What may not live here: what a spin looks like ([`super::spin`]), and when the watcher looks
 //! ([`super::watcher`]).
 //!
-//! Tried and rejected: one shot per stretch of code, set at each switch (setting a near timer costs
-//! as much as the tick); a shorter period (the signals eat the time: on a virtual machine, where a
-//! tick costs 13 us, 30 and 50 us do about as well, 20 us are three times slower; 10 us where the
-//! allocator is in the way let loops around `malloc` wait twice as long); *time slices for all code
-//! with calls*, by this timer: a tick costs most of its period on a virtual machine, and code that
-//! computes with calls to a library took up to twice the time.
+//! Tried and rejected:
+//! * One shot per stretch of code, set at each switch. Setting a near timer costs as much as the
+//!   tick.
+//! * A shorter period, because the signals take up the time. On a virtual machine a tick costs 13
+//!   us: 30 and 50 us do about as well, and 20 us are three times slower. A period of 10 us where
+//!   the allocator is in the way made loops around `malloc` wait twice as long.
+//! * Time slices by this timer for all code with calls. A tick costs most of its period on a
+//!   virtual machine, and code that computes with calls to a library took up to twice the time.
 use core::cell::UnsafeCell;
 use core::mem;
 use core::ptr;
@@ -40,36 +42,42 @@ use super::spin::{self, Motion, StallSample};
 use super::watched::Watched;
 use super::{TALLY, count, is_urgent, regions, restart, watcher};
 
-/// Nanoseconds between ticks.
+/// Nanoseconds between ticks. Measured: on a virtual machine where a tick costs 13 us; 30 and 50 us
+/// do about as well, 20 us are three times slower.
 const PERIOD_NANOS: u32 = 40_000;
-/// A period that late ticks have stretched beyond this ends the alarm.
+/// Nanoseconds of the longest period; late ticks that stretch it further end the alarm. Derived:
+/// the period of 40 us after four doublings.
 const SLOWEST_PERIOD_NANOS: u32 = 16 * PERIOD_NANOS;
-/// Ticks in a row that find no spin before the alarm goes off.
+/// Number of ticks in a row without a spin after which the alarm stops. Chosen: a short computation
+/// between two spins must not stop it; any value from 3 to 8 will do.
 const TICKS_WITHOUT_SPIN: u32 = 4;
-/// Ticks in a row that find a loop known to wait where it may not be left, in the allocator, before
-/// the region gets no alarm any more.
+/// Number of ticks in a row that find a known waiting loop inside the allocator, where it may not
+/// be left. After so many ticks the region gets no alarm any more. Chosen: some 5 ms at 40 us per
+/// tick; any value from 64 to 256 will do.
 const TICKS_IN_ALLOCATOR: u32 = 128;
-/// Ticks that find a loop known to wait, per one that makes sure.
+/// Number of ticks that find a known waiting loop, per tick that leaves the loop to the next one
+/// for comparison. Chosen: the comparisons cost a thirtieth of the ticks; any value from 16 to 64
+/// will do.
 const TICKS_PER_CHECK: u32 = 32;
-/// The worker has no timer.
+/// The worker has no timer. Derived: a negative number, because the kernel numbers timers from 0.
 const NONE: i32 = -1;
-/// It gets none.
+/// The worker gets no timer. Derived: a negative number other than `NONE`.
 const REFUSED: i32 = -2;
 
-/// A worker's timer. Touched by the worker's kernel thread alone, mostly in the signal handler;
-/// `running` is read by the watcher.
+/// A worker's timer. The worker's kernel thread alone touches it, mostly in the signal handler; the
+/// watcher reads `running`.
 pub(super) struct Alarm {
     timer: AtomicI32,
     running: AtomicU32,
     misses: AtomicU32,
-    /// Ticks in a row that found a loop known to wait in the allocator.
+    /// Number of ticks in a row that found a known waiting loop in the allocator.
     hunted: AtomicU32,
-    /// Whether the last tick came late.
+    /// Number of ticks that were missed before the last one.
     late: AtomicU32,
     period: AtomicU32,
-    /// Ticks that found a loop known to wait.
+    /// Number of ticks that found a known waiting loop.
     trusted: AtomicU32,
-    /// A tick is being dealt with: another one that interrupts it does nothing.
+    /// A tick is being handled: another tick that interrupts it does nothing.
     busy: AtomicU32,
     last: UnsafeCell<StallSample>,
 }
@@ -89,13 +97,13 @@ impl Alarm {
         }
     }
 
-    /// Does it tick? Any thread; a recent answer.
+    /// Does the alarm tick? Any thread may call it; the answer is recent.
     pub(super) fn is_running(&self) -> bool {
         // ORDERING: Relaxed; the watcher takes any recent value.
         self.running.load(Relaxed) != 0
     }
 
-    /// In the child of a fork: timers stay with the parent.
+    /// Resets the alarm in the child of a fork: timers stay with the parent.
     pub(super) fn forget(&self) {
         // ORDERING: the only thread.
         self.timer.store(NONE, Relaxed);
@@ -105,15 +113,15 @@ impl Alarm {
         self.busy.store(0, Relaxed);
     }
 
-    /// The kernel thread gives the record up. Owner only.
+    /// Deletes the timer when the kernel thread gives the record up. Called by the owner only.
     pub(super) fn discard(&self) {
-        // ORDERING: Relaxed; the owner's.
+        // ORDERING: Relaxed; the owner alone uses the field.
         let timer = self.timer.swap(NONE, Relaxed);
         // ORDERING: as above.
         self.running.store(0, Relaxed);
         if timer >= 0 {
-            // SAFETY: a timer of this process, made by `make`; its last signal finds no record of
-            // its thread.
+            // SAFETY: this is a timer of this process, made by `make`; its last signal finds no
+            // record of its kernel thread.
             unsafe { libc::syscall(libc::SYS_timer_delete, timer) };
         }
     }
@@ -121,7 +129,7 @@ impl Alarm {
     fn set(&self, timer: i32, period: u32) {
         let time = libc::timespec { tv_sec: 0, tv_nsec: i64::from(period) };
         let spec = libc::itimerspec { it_interval: time, it_value: time };
-        // SAFETY: a timer of this process and a valid specification.
+        // SAFETY: the timer is one of this process, and the specification is valid.
         unsafe {
             libc::syscall(
                 libc::SYS_timer_settime,
@@ -134,8 +142,8 @@ impl Alarm {
     }
 }
 
-/// A loop of `watched`'s region was found spinning: tick from now on. On the record's kernel
-/// thread, in the handler.
+/// Starts the alarm, because a loop of `watched`'s region was found spinning. Called on the
+/// record's kernel thread, in the handler.
 pub(super) fn start(watched: &'static Watched) {
     // ORDERING: Relaxed; the owner's field, in program order on its kernel thread.
     watched.alarm.misses.store(0, Relaxed);
@@ -144,8 +152,8 @@ pub(super) fn start(watched: &'static Watched) {
     }
 }
 
-/// The running code is to be left for a thread that has a signal, as soon as it may be. In the
-/// handler, on the record's kernel thread.
+/// Starts the alarm, because the running code is to be left for a thread that has a signal, as soon
+/// as possible. Called in the handler, on the record's kernel thread.
 pub(super) fn start_for_others(watched: &'static Watched) {
     set_off(watched);
 }
@@ -155,7 +163,7 @@ fn set_off(watched: &'static Watched) {
     if alarm.is_running() {
         return;
     }
-    // ORDERING: as above.
+    // ORDERING: Relaxed; the owner alone uses the field.
     let mut timer = alarm.timer.load(Relaxed);
     if timer == NONE {
         timer = make(watched).unwrap_or(REFUSED);
@@ -195,7 +203,7 @@ fn make(watched: &'static Watched) -> Option<i32> {
 
 pub(super) fn stop(watched: &'static Watched) {
     let alarm = &watched.alarm;
-    // ORDERING: Relaxed; the owner's.
+    // ORDERING: Relaxed; the owner alone uses the field.
     let timer = alarm.timer.load(Relaxed);
     if timer >= 0 {
         alarm.set(timer, 0);
@@ -207,11 +215,12 @@ pub(super) fn stop(watched: &'static Watched) {
     }
 }
 
-/// The alarm has gone off, `missed` times more than it was heard. `slept`: it hit a system call
-/// that sleeps, which is made again. True if the context is to be left.
+/// Handles one tick; the kernel has missed `missed` ticks before it. If `slept` is true, the tick
+/// interrupted a system call that sleeps, and that call is made again. The result is true if the
+/// context is to be left.
 ///
 /// # Safety
-/// In the handler, on the kernel thread of the record; `context` is the interrupted state.
+/// Call it in the handler, on the kernel thread of the record; `context` is the interrupted state.
 pub(super) unsafe fn tick(
     watched: &'static Watched,
     context: &mut ucontext_t,
@@ -240,7 +249,8 @@ pub(super) unsafe fn tick(
         AlarmFinding::Foreign => stop(watched),
     }
     compiler_fence(SeqCst);
-    // ORDERING: as above; before the context is left, because the next one ticks too.
+    // ORDERING: as above. The store precedes leaving the context, because the next context gets
+    // ticks too.
     alarm.busy.store(0, Relaxed);
     if found == AlarmFinding::Spin {
         count(&TALLY.stalls);
@@ -248,22 +258,25 @@ pub(super) unsafe fn tick(
     found == AlarmFinding::Spin
 }
 
+/// The result of a tick.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AlarmFinding {
-    /// Program code in a loop that waits, with somebody behind it.
+    /// Program code in a loop that waits, with a context waiting behind it.
     Spin,
     /// Program code that may be in a loop that waits: the next tick knows more.
     Perhaps,
-    /// A loop that waits, where it may not be left.
+    /// A loop that waits, at a position where it may not be left.
     Hunted,
-    /// Code that gets on.
+    /// Code that makes progress.
     Nothing,
-    /// What is not to be interrupted.
+    /// Code that must not be interrupted.
     Foreign,
 }
 
+/// Classifies the interrupted code.
+///
 /// # Safety
-/// As [`tick`], with `busy` set.
+/// As for [`tick`], with `busy` set.
 unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> AlarmFinding {
     if slept || !watched.is_crowded() {
         return AlarmFinding::Foreign;
@@ -279,7 +292,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     let region = watched.region();
     // SAFETY: passed on.
     match unsafe { signal::place(watched, context, &mut now) } {
-        // The runtime on its way in or out of the program, or a library that computes, perhaps
+        // The runtime on its way into or out of the program, or a library that computes, perhaps
         // between two barriers.
         InterruptedCode::Elsewhere if !restart::is_at_system_call(now.ip) => return AlarmFinding::Nothing,
         InterruptedCode::Elsewhere => return AlarmFinding::Foreign,
@@ -291,14 +304,14 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         InterruptedCode::Allocator => return AlarmFinding::Nothing,
         InterruptedCode::Program | InterruptedCode::Leaf => {}
     }
-    // SAFETY: `busy` keeps others away.
+    // SAFETY: `busy` keeps other handlers away.
     let before = now.succeed(unsafe { &mut *watched.alarm.last.get() });
     let motion = now.since(&before);
     if regions::is_known_loop(region, now.ip) {
         return ask_again(watched, &now, &before, motion);
     }
     match motion {
-        // Between two ticks the code may have run for an instant only, all of it in one call: the
+        // Between two ticks the code may have run for an instant only, all of it in one call. The
         // watcher finds out.
         Motion::Spins if now.is_in_call() || before.is_in_call() => AlarmFinding::Nothing,
         Motion::Spins => {
@@ -310,10 +323,11 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     }
 }
 
-/// A suspended thread has a signal: whatever the code does, it is left where it may be.
+/// Classifies the interrupted code when a suspended thread has a signal: the code is left wherever
+/// it may be left, whatever it does.
 ///
 /// # Safety
-/// As [`tick`].
+/// As for [`tick`].
 unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> AlarmFinding {
     let mut now = spin::sample(context, watched.switch_count());
     // SAFETY: passed on.
@@ -324,8 +338,8 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Al
     }
 }
 
-/// In a loop that is known to wait: one tick in [`TICKS_PER_CHECK`] leaves it to the next to
-/// compare, and code that gets on there is forgotten.
+/// The result in a loop that is known to wait. One tick in [`TICKS_PER_CHECK`] leaves the
+/// comparison to the next tick. A loop that makes progress there is forgotten.
 fn ask_again(
     watched: &'static Watched,
     now: &StallSample,
@@ -336,7 +350,7 @@ fn ask_again(
         regions::forget_spin(watched.region(), now.ip);
         return AlarmFinding::Nothing;
     }
-    // ORDERING: Relaxed; the owner's.
+    // ORDERING: Relaxed; the owner alone uses the field.
     let trusted = watched.alarm.trusted.fetch_add(1, Relaxed) % TICKS_PER_CHECK;
     if motion == Motion::Unknown && trusted == TICKS_PER_CHECK - 1 {
         AlarmFinding::Perhaps
@@ -347,7 +361,7 @@ fn ask_again(
 
 fn heard(watched: &'static Watched, missed: u32) {
     let alarm = &watched.alarm;
-    // ORDERING: Relaxed; the owner's.
+    // ORDERING: Relaxed; the owner alone uses the field.
     alarm.misses.store(0, Relaxed);
     // ORDERING: as above.
     alarm.hunted.store(0, Relaxed);
@@ -360,7 +374,7 @@ fn heard(watched: &'static Watched, missed: u32) {
 
 fn slow_down(watched: &'static Watched) {
     let alarm = &watched.alarm;
-    // ORDERING: Relaxed; the owner's.
+    // ORDERING: Relaxed; the owner alone uses the field.
     let period = 2 * alarm.period.load(Relaxed);
     if period > SLOWEST_PERIOD_NANOS {
         stop(watched);
@@ -373,14 +387,14 @@ fn slow_down(watched: &'static Watched) {
 }
 
 fn miss(watched: &'static Watched) {
-    // ORDERING: Relaxed; the owner's.
+    // ORDERING: Relaxed; the owner alone uses the field.
     if watched.alarm.misses.fetch_add(1, Relaxed) + 1 >= TICKS_WITHOUT_SPIN {
         stop(watched);
     }
 }
 
 fn hunt(watched: &'static Watched) {
-    // ORDERING: Relaxed; the owner's.
+    // ORDERING: Relaxed; the owner alone uses the field.
     if watched.alarm.hunted.fetch_add(1, Relaxed) + 1 >= TICKS_IN_ALLOCATOR {
         // ORDERING: as above.
         watched.alarm.hunted.store(0, Relaxed);

@@ -1,17 +1,18 @@
-//! What the kernel tells about another thread of this process: its processor time, and whether it
+//! Facts from the kernel about another thread of this process: its processor time, and whether it
 //! sleeps.
 //!
-//! What may not live here: what follows from it. Nothing here is async-signal-safe by promise; the
-//! watcher calls it.
+//! What may not live here: conclusions from these facts. The watcher calls these functions; none of
+//! them promises to be async-signal-safe.
 use core::ffi::c_int;
 
-/// Nanoseconds of the monotonic clock.
+/// The time of the monotonic clock, in nanoseconds.
 pub(super) fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
 /// Nanoseconds of processor time that the thread `tid` of this process has consumed, in user and
-/// kernel mode, up to this moment even if it is running. `None` when it has ended.
+/// kernel mode. The value is up to date even while the thread runs. The result is `None` when the
+/// thread has ended.
 pub(super) fn processor_time(tid: i32) -> Option<u64> {
     // The kernel's own encoding, which pthread_getcpuclockid uses too: the complement of the id,
     // per thread (4), in nanoseconds as the scheduler counts (2).
@@ -20,10 +21,10 @@ pub(super) fn processor_time(tid: i32) -> Option<u64> {
 
 fn read(clock: libc::clockid_t) -> Option<u64> {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid out pointer.
+    // SAFETY: the out pointer is valid.
     let result = if clock < 0 {
-        // SAFETY: as above. Past the C library, whose function answers for threads that share
-        // kernel threads.
+        // SAFETY: as above. The call bypasses the C library, whose function answers for threads
+        // that share kernel threads.
         unsafe {
             crate::arch::system_call(
                 libc::SYS_clock_gettime as usize,
@@ -37,25 +38,27 @@ fn read(clock: libc::clockid_t) -> Option<u64> {
     (result == 0).then(|| t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
-/// What a thread is doing, as far as the kernel tells.
+/// The state of a thread, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelThreadState {
-    /// Running, or only waiting for a processor.
+    /// The thread runs, or only waits for a processor.
     Runnable,
-    /// Asleep in a system call.
+    /// The thread sleeps in a system call.
     Asleep,
-    /// Asleep for the kernel's own reasons (a page from disk), stopped by a debugger, or ending.
+    /// The thread sleeps for the kernel's own reasons (a page from disk), was stopped by a
+    /// debugger, or is ending.
     Held,
-    /// The kernel does not tell (no `/proc`).
+    /// The kernel does not show the state (no `/proc`).
     Unknown,
 }
 
-/// Asks `/proc` about the thread `tid` of this process. 5 to 10 microseconds.
+/// Reads the state of the thread `tid` of this process from `/proc`. This takes 5 to 10
+/// microseconds.
 pub(super) fn state(tid: i32) -> KernelThreadState {
     let mut text = [0_u8; 256];
     let length = read_stat(tid, &mut text);
-    // "pid (name) S ...": the name may hold anything, so look for the last parenthesis. It has at
-    // most 15 bytes.
+    // The text is "pid (name) S ...". The name may hold any character, so the last parenthesis is
+    // searched for. The name has at most 15 bytes.
     let head = &text[..length.min(48)];
     let letter = head.iter().rposition(|&b| b == b')').and_then(|end| head.get(end + 2));
     match letter {
@@ -66,8 +69,8 @@ pub(super) fn state(tid: i32) -> KernelThreadState {
     }
 }
 
-/// The descriptor is open for this one read: a descriptor that is kept could be closed by the
-/// program.
+/// Reads the thread's `stat` file. The descriptor is open for this one read: the program could
+/// close a descriptor that stays open.
 fn read_stat(tid: i32, into: &mut [u8]) -> usize {
     let mut path = [0_u8; 40];
     let length = write_path(tid, &mut path);
@@ -85,7 +88,7 @@ fn read_stat(tid: i32, into: &mut [u8]) -> usize {
     }
 }
 
-/// `/proc/self/task/<tid>/stat`, without allocating. Returns its length.
+/// Writes `/proc/self/task/<tid>/stat` without allocating. Returns its length.
 fn write_path(tid: i32, path: &mut [u8; 40]) -> usize {
     use std::io::Write;
     let mut rest = &mut path[..39];
@@ -108,7 +111,7 @@ mod tests {
     fn own_time_advances_while_running() {
         let tid = own_tid();
         let before = processor_time(tid).unwrap();
-        // On a busy machine it may have to wait for a processor first.
+        // On a busy machine the thread may have to wait for a processor first.
         let until = now() + 10_000_000_000;
         while processor_time(tid).unwrap() - before <= 200_000 {
             assert!(now() < until, "10 s without 200 us of processor time");

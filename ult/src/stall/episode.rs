@@ -1,12 +1,20 @@
-//! The decision about one worker: from the first look that finds it where it was at the last, to
-//! the switch point that ends the episode.
+//! The decision about one worker. An episode begins with the first look that finds the worker where
+//! it was at the last look. It ends at the worker's next switch point.
 //!
-//! Per look there is one question, answered by the thread's processor time: did it run through the
-//! interval? Who ran is sampled by a signal. Who did not is never signalled; if the kernel says
-//! that it sleeps, and goes on saying so, its queues are handed off. Who did neither was kept from
-//! a processor, and is looked at again.
+//! A *look* is one check of a worker by the watcher. Each look asks one question, and the thread's
+//! processor time answers it: did the thread run through the interval since the last look?
 //!
-//! What may not live here: the pace of the watcher, the handler.
+//! * A thread that ran is sampled by a signal.
+//! * A thread that did not run is never signalled. If the kernel says repeatedly that it sleeps,
+//!   the worker's queues are handed off.
+//! * A thread that neither ran nor sleeps was kept from a processor, and the watcher looks at it
+//!   again.
+//!
+//! What may not live here: the pace of the watcher, and the signal handler.
+//!
+//! Tried and rejected: repeating a hand-off after [`LONGEST_REPEAT_NANOS`] alone. The threads of a
+//! team that wait for one another are not all behind the first one that blocks. Threads whose jobs
+//! are still queued there took one such time each.
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -18,54 +26,64 @@ use super::watched::Watched;
 use super::watcher::{Aim, LONGEST_NAP_NANOS, QUICK_PERIOD_NANOS};
 use super::{TALLY, count, hooks, is_urgent, objects, regions};
 
-/// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are
-/// handed off, ns.
+/// Nanoseconds that a worker must sleep before its queues are handed off. A signal that stays
+/// pending as long counts as blocked by the program, and the first repetition of a hand-off comes
+/// after as long. Chosen: long against a short system call, short against a time slice; any value
+/// from 0.5 ms to 2 ms will do.
 const STILL_NANOS: u64 = 1_000_000;
-/// From this time between looks on, code that may be spinning is taken to be; it has stood still
-/// for twice that, ns.
+/// Nanoseconds between looks from which on code that may be spinning counts as a spin. The worker
+/// has stood still for twice that time then. Derived: 16 short periods, that is four doublings.
 const LONG_PERIOD_NANOS: u64 = 16 * QUICK_PERIOD_NANOS;
-/// The first time between looks in a region that was seen computing, and never waiting,
-/// nanoseconds.
+/// Nanoseconds between the first looks in a region that was seen computing, and never waiting.
+/// Derived: 80 short periods, so that such a region gets few signals.
 const COMPUTING_PERIOD_NANOS: u64 = 80 * QUICK_PERIOD_NANOS;
-/// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it
-/// up by the order of gangs.
+/// Nanoseconds before the first look at code behind which only younger gangs wait: by the order of
+/// gangs this code does not hold them up. Chosen: long against a spin within a gang; any value from
+/// 1 ms to 4 ms will do.
 const YOUNGER_WAIT_NANOS: u64 = 2_000_000;
-/// How many looks in a row have to agree about that.
+/// Number of looks in a row that must agree before the queues are handed off. Chosen: one look may
+/// hit a short pause of the thread; any value from 2 to 4 will do.
 const AGREEING_LOOKS: u32 = 3;
-/// Expectations in a row that came to nothing before a region counts no longer as one that spins.
+/// Number of expected spins in a row that did not come, after which a region no longer counts as
+/// one that spins. Chosen: a region that spins at times must not be forgotten; any value from 32 to
+/// 128 will do.
 const VAIN_EXPECTATIONS: u32 = 64;
 
 /// What the watcher remembers about one worker, from one look to the next.
 pub(super) struct Episode {
     /// The worker's `switch_count` at the last look.
     switch_count: u32,
-    /// Time and the thread's processor time at the last look; `at` zero: not looked at.
+    /// Time of the last look, in nanoseconds; zero if there was none.
     at: u64,
+    /// The thread's processor time at that look, in nanoseconds.
     ran: u64,
     /// Nanoseconds between looks.
     period: u64,
-    /// The stretch has been counted as a stall.
+    /// This stretch has been counted as a stall.
     counted: bool,
-    /// When its queues were handed off; 0: they were not.
+    /// When the worker's queues were handed off, in nanoseconds; 0 if they were not.
     handed: u64,
-    /// Nanoseconds from then until they are again, if nobody is seen to have taken them.
+    /// Nanoseconds from then until they are handed off again, if no worker is seen to have taken
+    /// over.
     again: u64,
-    /// The one that stands in for it, at the last look.
+    /// The worker that stands in for this one, at the last look.
     heir: Heir,
+    /// Looks in a row at which the thread had not run.
     asleep: Run,
+    /// Looks in a row at which the worker could not be interrupted.
     awkward: Run,
-    /// Looks in a row at which it had run.
+    /// Number of looks in a row at which the thread had run.
     busy: u32,
-    /// What became of the spins that were expected of code that moves.
+    /// Results of the spins that were expected of code that moves.
     hope: Hope,
-    /// The last sample may have been of a loop that waits: the next look comes as soon as may be.
+    /// The last sample may have been of a loop that waits: the next look comes as soon as possible.
     soon: bool,
-    /// The kernel has said that others have the processors: `ran` is the value of an earlier look
-    /// then, so that what the thread gets of them adds up.
+    /// The kernel has said that other threads have the processors. `ran` is then the value of an
+    /// earlier look, so that the short times that the thread gets add up.
     deprived: bool,
 }
 
-/// Spins that were expected in a region, and not found.
+/// Spins that were expected in a region and not found.
 #[derive(Clone, Copy)]
 struct Hope {
     region: usize,
@@ -73,9 +91,9 @@ struct Hope {
 }
 
 impl Hope {
-    /// After a sample in `region` whose verdict is `last`. After [`VAIN_EXPECTATIONS`] in vain, in
-    /// a row, the region counts no longer as one that spins; it is looked at as soon as others all
-    /// the same.
+    /// Counts a sample in `region` whose verdict is `last`. After [`VAIN_EXPECTATIONS`] in vain, in
+    /// a row, the result is true, and the region no longer counts as one that spins. The watcher
+    /// still looks at it as soon as at a region that may wait.
     fn is_lost(&mut self, region: usize, last: SampleVerdict) -> bool {
         if self.region != region {
             *self = Hope { region, in_vain: 0 };
@@ -95,19 +113,21 @@ impl Hope {
     }
 }
 
-/// What one that stands in had done at a look: switch points, and nanoseconds of processor time;
-/// and since when, as far as has been seen, it passes no switch point.
+/// What the worker that stands in had done at a look.
 #[derive(Clone, Copy)]
 struct Heir {
+    /// Switch points that it has passed.
     switch_count: u32,
+    /// Its processor time, in nanoseconds.
     ran: u64,
+    /// Time since which it has passed no switch point, as far as looks have shown, in nanoseconds.
     since: u64,
 }
 
 impl Heir {
     const NONE: Heir = Heir { switch_count: 0, ran: u64::MAX, since: 0 };
 
-    /// The same one at a later look.
+    /// The record of the same worker at a later look.
     fn after(before: Heir, watched: &Watched, tid: i32, now: u64) -> Heir {
         let switch_count = watched.switch_count();
         let stays = before.ran != u64::MAX && before.switch_count == switch_count;
@@ -129,7 +149,7 @@ struct Run {
 impl Run {
     const NONE: Run = Run { since: 0, looks: 0 };
 
-    /// One more; `from` is when the first one's interval began.
+    /// Counts one more look. `from` is the beginning of the first look's interval.
     fn another(&mut self, from: u64) {
         if self.looks == 0 {
             self.since = from;
@@ -142,30 +162,28 @@ impl Run {
     }
 }
 
-/// What a look found.
+/// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// Nobody waits behind it.
+    /// No context waits behind the worker.
     Fine,
-    /// It has moved since the last look, or is in the scheduler.
+    /// The worker has moved since the last look, or is in the scheduler.
     Moves,
-    /// It stands still; look again at this time, ns.
+    /// The worker stands still; the next look is due at this time, in nanoseconds.
     Still(u64),
 }
 
-/// How long code that is not the program's (a library's computation, as a rule), or that of one
-/// that stands in, may take before those behind it are handed off, nanoseconds: a kernel thread
-/// more costs the others their cores, so what ends soon is waited for.
+/// Nanoseconds that code outside of the program (a library's computation, as a rule) may take
+/// before the contexts behind it are handed off. The code of a worker that stands in has the same
+/// time. Chosen: one more kernel thread costs the others their cores, so short calls are waited
+/// for; any value from 5 ms to 20 ms will do.
 const LIBRARY_NANOS: u64 = 10_000_000;
 
-/// Nanoseconds after which one standstill is handed off again whatever became of the last time:
-/// somebody may have come since.
-///
-/// Where who stood in is seen to sleep in the program's code as well, it is handed off again at
-/// once; where nobody is seen to stand in, after [`STILL_NANOS`], then twice that, and so on up to
-/// this time. Rejected: *this time alone.* The threads of a team that wait for one another are not
-/// all behind the first one that blocks: those whose jobs are queued there still are, and each of
-/// them took one such time.
+/// Nanoseconds after which a standstill is handed off again in any case, because more contexts may
+/// wait by then. The repetition comes at once if the worker that stood in sleeps in the program's
+/// code as well. If no worker is seen to stand in, it comes after [`STILL_NANOS`], then after twice
+/// that, and so on up to this time. Chosen: seldom enough that repeated hand-offs cost little; any
+/// value from 25 ms to 100 ms will do.
 const LONGEST_REPEAT_NANOS: u64 = 50_000_000;
 
 impl Episode {
@@ -220,12 +238,12 @@ impl Episode {
         if is_urgent(watched) { period } else { period.max(YOUNGER_WAIT_NANOS) }
     }
 
-    /// In a region that was seen spinning, who has moved since the last look spins again by now,
-    /// more often than not: the handler, which knows the loop, is asked at once, provided that
-    /// the thread ran through the time since then.
+    /// Asks the handler at once about a worker that has moved in a region that was seen spinning.
+    /// More often than not, such a worker spins again by now, and the handler knows the loop. The
+    /// thread must have run through the time since the last look.
     fn expect_a_spin(&mut self, watched: &'static Watched, aim: &Aim, (at, ran): (u64, u64)) {
         let known = at != 0 && watched.is_user() && watched.expects_a_spin();
-        // ORDERING: Acquire pairs with the handler's Release: no signal is on the way.
+        // ORDERING: Acquire pairs with the handler's Release: no signal is on its way.
         if known
             && 2 * self.ran.saturating_sub(ran) >= self.at - at
             && watched.trap.pending.load(Acquire) == 0
@@ -247,7 +265,7 @@ impl Episode {
         *self = Episode { switch_count, at: now, ran, hope: self.hope, ..Episode::NONE };
     }
 
-    /// A whole interval without a switch point.
+    /// Acts on a whole interval without a switch point.
     fn judge(&mut self, watched: &'static Watched, aim: &Aim, now: u64, ran: u64) {
         let (from, interval, used) = (self.at, now - self.at, ran.saturating_sub(self.ran));
         let enough = if self.deprived { interval.min(self.period) } else { interval };
@@ -273,7 +291,7 @@ impl Episode {
         }
     }
 
-    /// It ran through the interval, or most of it.
+    /// Acts on a thread that ran through the interval, or through most of it.
     fn consumes(&mut self, watched: &'static Watched, aim: &Aim, from: u64, now: u64) {
         let trap = &watched.trap;
         let region = watched.region();
@@ -311,8 +329,9 @@ impl Episode {
         self.interrupt(watched, aim, now);
     }
 
-    /// Long computations are left alone more and more; in the end they are switched out like spins,
-    /// so that a loop that waits in a way nobody recognises cannot hold its worker for ever.
+    /// Doubles the time between looks, so that long computations are interrupted less and less. In
+    /// the end they are switched out like spins: a loop that waits in an unknown way cannot hold
+    /// its worker for ever.
     fn slow_down(&mut self) {
         self.awkward = Run::NONE;
         self.period = (2 * self.period).min(LONGEST_NAP_NANOS);
@@ -329,7 +348,7 @@ impl Episode {
         trap.switch_count.store(self.switch_count, Relaxed);
         // ORDERING: as above.
         trap.overdue.store(overdue(self.period), Relaxed);
-        // ORDERING: Relaxed; this thread's own.
+        // ORDERING: Relaxed; this thread alone uses the field.
         trap.sent.store(now, Relaxed);
         // ORDERING: Release pairs with the handler's Acquire.
         trap.pending.store(1, Release);
@@ -344,8 +363,8 @@ impl Episode {
         }
     }
 
-    /// It did not run, or hardly. The kernel is asked why, which costs, when the answer would lead
-    /// to something.
+    /// Acts on a thread that hardly ran, or not at all. The kernel is asked for the reason only
+    /// when the answer can lead to an action, because the question is costly.
     fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
@@ -374,10 +393,15 @@ impl Episode {
         }
     }
 
-    /// Its queues were handed off: does what waits behind it by now wait for somebody who sleeps as
-    /// well, who never came, or who runs on and on? The last may be a loop that waits for
-    /// somebody still queued here. Nobody sits behind who stands in, so it is not sampled, and has
-    /// as long as a library's code.
+    /// Must the contexts behind this worker be handed off again, after a first hand-off? The result
+    /// is true in three cases:
+    ///
+    /// * No worker took over in time.
+    /// * The worker that took over sleeps as well.
+    /// * That worker has passed no switch point for [`LIBRARY_NANOS`].
+    ///
+    /// In the third case that worker may run a loop that waits for a context still queued here. No
+    /// context waits behind it, so it is not sampled.
     fn is_nobody_s(&mut self, watched: &'static Watched, now: u64) -> bool {
         let heir =
             watched.heir().map(|heir| (heir, heir.tid())).filter(|(heir, tid)| *tid != 0 && heir.is_user());
@@ -402,9 +426,8 @@ impl Episode {
         }
     }
 
-    /// Has it come to a switch point since the last look? What was asked of the kernel in between
-    /// is then about other code: the watcher may itself have been kept from a processor for any
-    /// time.
+    /// Has the worker come to a switch point since the last look? If so, the kernel's answer is
+    /// about other code: the watcher itself may have been kept from a processor for any time.
     fn has_moved(&self, watched: &Watched) -> bool {
         watched.switch_count() != self.switch_count
     }
@@ -428,8 +451,7 @@ impl Episode {
     }
 }
 
-/// What a context has earned that was found computing until the time between looks has grown to
-/// `period`.
+/// How a computing context is to be treated once the time between looks has grown to `period`.
 fn overdue(period: u64) -> u32 {
     match period {
         LONGEST_NAP_NANOS.. => signal::OVERDUE,
@@ -439,7 +461,7 @@ fn overdue(period: u64) -> u32 {
 }
 
 /// Does the thread hold a processor, or wait for one? Two readings of its processor time within a
-/// microsecond differ if it runs now; if they do not, the kernel is asked.
+/// microsecond differ if it runs now. If they are equal, the kernel is asked.
 fn is_running(tid: i32) -> bool {
     let before = clock::processor_time(tid);
     let after = clock::processor_time(tid);

@@ -1,56 +1,64 @@
-//! The frame of an interrupting signal: made by the kernel on the alternate signal stack, moved to
-//! the stack of the interrupted code when that code is to be left.
+//! The frame of an interrupting signal. The kernel makes it on the alternate signal stack. It is
+//! moved to the stack of the interrupted code when that code is to be left.
 //!
-//! The kernel writes some 3 KiB for a signal, more where the processor has wide vectors. Below the
-//! stack pointer of the interrupted code they may hit the program's data: generated code takes a
-//! block of the heap as its stack for a while, coroutines have stacks of 8 KiB. So the handler runs
-//! on the alternate stack and looks. A context that is switched out needs its interrupted state
-//! until it is resumed, and the next signal uses the alternate stack again; so the frame is copied
-//! below the interrupted stack pointer, once that is known to lie in the context's own stack, with
-//! room. The handler then goes on there ([`SignalFrame::leave`]). Its return address is the C
-//! library's, so that its end is a `sigreturn` from the copy.
+//! The kernel writes some 3 KiB for a signal, and more where the processor has wide vectors. Below
+//! the stack pointer of the interrupted code these bytes may hit the program's data. For instance,
+//! generated code takes a block of the heap as its stack for a while, and coroutines have stacks of
+//! 8 KiB. So the handler runs on the alternate stack and only looks.
 //!
-//! What may not live here: whether to leave ([`super::signal`]), which stack is whose
+//! A context that is switched out needs its interrupted state until it is resumed, while the next
+//! signal uses the alternate stack again. So the frame is copied below the interrupted stack
+//! pointer, once that is known to lie in the context's own stack, with room. The handler then goes
+//! on there ([`SignalFrame::leave`]). Its return address is the C library's, so that its end is a
+//! `sigreturn` from the copy.
+//!
+//! What may not live here: the decision to leave ([`super::signal`]), and the bounds of stacks
 //! (`Hooks::lowest_of_stack`).
 //!
-//! Tried and rejected: *a call pushed onto the interrupted code's stack*, which saves all registers
-//! by itself. It has to know every register that a processor may have; the kernel knows them
-//! already. *Leaving the frame on the alternate stack and giving the kernel thread another one*:
-//! a system call and a stack for each context that is switched out.
+//! Tried and rejected:
+//! * A call pushed onto the interrupted code's stack, which saves all registers by itself. It has
+//!   to know every register that a processor may have; the kernel knows them already.
+//! * Leaving the frame on the alternate stack and giving the kernel thread another one. It costs a
+//!   system call and a stack for each context that is switched out.
 use core::mem::offset_of;
 use libc::{c_int, siginfo_t, ucontext_t};
 
 /// Bytes below the stack pointer that the code may use without moving it (System V ABI, 3.2.2).
+/// Given: by the ABI.
 const RED_ZONE: usize = 128;
-/// The kernel's `struct ucontext`, shorter than the C library's.
+/// Bytes of the kernel's `struct ucontext`, which is shorter than the C library's. Given: by the
+/// kernel.
 const UCONTEXT: usize = 304;
-/// The return address in front of it.
+/// Bytes of the return address in front of it. Given: by the ABI.
 const RETURN: usize = 8;
-/// Where the kernel says how long the floating-point state is: `sw_reserved` of `struct _fpstate`.
+/// Offset, in bytes, at which the kernel states the length of the floating-point state:
+/// `sw_reserved` of `struct _fpstate`. Given: by the kernel.
 const MAGIC_AT: usize = 464;
+/// Value of the first word there, if the length follows (`FP_XSTATE_MAGIC1`). Given: by the kernel.
 const MAGIC: u32 = 0x4650_5853;
-/// Bytes of the floating-point state without that word.
+/// Bytes of the floating-point state without that word. Given: by the processor.
 const LEGACY: usize = 512;
-/// More than any processor's state takes; a larger number is no length.
+/// Bytes of the largest length that is believed. Chosen: more than any processor's state takes; any
+/// value from 32 KiB to 1 MiB will do.
 const LARGEST_STATE: usize = 64 << 10;
-/// The vector state is moved by multiples of its alignment.
+/// Alignment of the vector state in bytes; frames move by multiples of it. Given: by the processor.
 const ALIGNMENT: usize = 64;
 
 const _: () = assert!(offset_of!(ucontext_t, uc_sigmask) + 8 == UCONTEXT);
 
-/// A signal frame as the kernel has laid it out on x86-64, from its return address to the end of
-/// the floating-point state.
+/// A signal frame as the kernel lays it out on x86-64, from its return address to the end of the
+/// floating-point state.
 struct SignalExtent {
     start: usize,
     length: usize,
 }
 
 impl SignalExtent {
-    /// The frame that a handler was called with; `None` if it is not laid out as the kernel's, as
-    /// in an emulator.
+    /// The frame that a handler was called with. The result is `None` if the layout is not the
+    /// kernel's, for instance in an emulator.
     ///
     /// # Safety
-    /// The arguments of a handler, called by the kernel or something that acts for it.
+    /// The arguments are those of a handler, called by the kernel or by code that acts for it.
     unsafe fn of(info: *const siginfo_t, context: *const ucontext_t) -> Option<SignalExtent> {
         let start = context as usize - RETURN;
         if info as usize != context as usize + UCONTEXT || start % 16 != 8 {
@@ -76,16 +84,17 @@ impl SignalExtent {
 
 impl SignalFrame {
     /// Goes on with `leave` on the stack of the code that the handler has interrupted, and does not
-    /// come back: when `leave` returns that code goes on, with the registers, the signal mask
-    /// and the alternate stack that the context holds then. For that the frame is copied below the
-    /// interrupted stack pointer. False, with nothing changed, if less than `room` bytes would
-    /// stay free between the copy and `lowest`, the lowest address of that stack, or if
-    /// the frame is not the kernel's.
+    /// come back. When `leave` returns, the interrupted code goes on. It has the registers, the
+    /// signal mask and the alternate stack that the context holds then.
+    ///
+    /// For that the frame is copied below the interrupted stack pointer. The result is false, with
+    /// nothing changed, if the frame is not the kernel's. It is also false if less than `room`
+    /// bytes would stay free between the copy and `lowest`, the lowest address of that stack.
     ///
     /// # Safety
-    /// In the handler with this frame, which has nothing else to do; `lowest` belongs to the stack
-    /// that the interrupted stack pointer lies in, on which nothing but the interrupted code
-    /// stands. `leave` does not unwind.
+    /// Call it in the handler with this frame; the handler has nothing else to do. `lowest` belongs
+    /// to the stack that holds the interrupted stack pointer, and only the interrupted code uses
+    /// that stack. `leave` does not unwind.
     pub(crate) unsafe fn leave(
         self,
         (lowest, room): (usize, usize),
@@ -99,10 +108,10 @@ impl SignalFrame {
     }
 
     /// [`SignalFrame::leave`] for a handler of the program that wants the alternate stack of its
-    /// thread, which is not the kernel thread's: from `lowest` up to `top`.
+    /// thread, which is not the kernel thread's. That stack reaches from `lowest` up to `top`.
     ///
     /// # Safety
-    /// As [`SignalFrame::leave`]; nothing stands on that stack.
+    /// As for [`SignalFrame::leave`]; that stack is not in use.
     pub(crate) unsafe fn leave_on(
         self,
         (lowest, top): (usize, usize),
@@ -113,8 +122,10 @@ impl SignalFrame {
         unsafe { self.leave_below(top, (lowest, 0), leave, argument) }
     }
 
+    /// [`SignalFrame::leave`] with the copy of the frame below `top`.
+    ///
     /// # Safety
-    /// As [`SignalFrame::leave`]: from `top` on downwards nothing is in use.
+    /// As for [`SignalFrame::leave`]; from `top` on downwards the stack is not in use.
     unsafe fn leave_below(
         self,
         top: usize,
@@ -126,9 +137,9 @@ impl SignalFrame {
         let Some(start) = (unsafe { move_below(self.info, self.context, top, (lowest, room)) }) else {
             return false;
         };
-        // SAFETY: the stack pointer comes to where the kernel had put the original's: at the return
-        // address, below which all is free down to `room`. The frames of the handler on the
-        // alternate stack are given up.
+        // SAFETY: the stack pointer moves to the position where the kernel had put the original's:
+        // to the return address, below which all is free down to `room`. The frames of the handler
+        // on the alternate stack are given up.
         unsafe {
             core::arch::asm!(
                 "mov rsp, {start}",
@@ -144,14 +155,15 @@ impl SignalFrame {
         }
     }
 
-    /// [`SignalFrame::leave`] for a handler of the program, whatever lies below the interrupted
-    /// code's stack pointer. False also if that code stands on the alternate signal stack, or the
-    /// handler on the same stack as the code: it is where the kernel wants it then.
+    /// [`SignalFrame::leave`] for a handler of the program. It writes to any memory below the
+    /// interrupted code's stack pointer, without a lower bound. The result is also false if that
+    /// code runs on the alternate signal stack, or if the handler runs on the same stack as the
+    /// code. In both cases the handler already runs where the kernel wants it.
     ///
     /// # Safety
-    /// As [`SignalFrame::leave`].
+    /// As for [`SignalFrame::leave`].
     pub(crate) unsafe fn leave_for(self, leave: SignalLeave, argument: usize) -> bool {
-        // SAFETY: the kernel's description of the interrupted state.
+        // SAFETY: the context is the kernel's description of the interrupted state.
         let (alternate, sp) = unsafe {
             ((*self.context).uc_stack, (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize)
         };
@@ -163,11 +175,11 @@ impl SignalFrame {
         is_on(self.context as usize) && !is_on(sp) && unsafe { self.leave((0, 0), leave, argument) }
     }
 
-    /// A system call that the kernel has rewound, to make it again after the handler, is not made
-    /// again: it fails with `EINTR`.
+    /// Ends a system call that the kernel has rewound in order to make it again after the handler.
+    /// The call fails with `EINTR` instead.
     ///
     /// # Safety
-    /// In the handler with this frame.
+    /// Call it in the handler with this frame.
     pub(crate) unsafe fn end_system_call(&self) {
         use libc::{REG_RAX, REG_RIP};
         // SAFETY: as the caller says.
@@ -181,17 +193,17 @@ impl SignalFrame {
 
     /// The interrupted code's stack pointer.
     pub(crate) fn stack_pointer(&self) -> usize {
-        // SAFETY: the kernel's description of the interrupted state.
+        // SAFETY: the context is the kernel's description of the interrupted state.
         unsafe { (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize }
     }
 
-    /// Was the code interrupted right behind a system call that has succeeded and had these first
-    /// arguments?
+    /// Was the code interrupted directly behind a system call that has succeeded and had these
+    /// first arguments?
     pub(crate) fn is_behind_system_call(&self, arguments: [usize; 3]) -> bool {
         use libc::{REG_RAX, REG_RDI, REG_RDX, REG_RIP, REG_RSI};
-        // SAFETY: the kernel's description of the interrupted state.
+        // SAFETY: the context is the kernel's description of the interrupted state.
         let registers = unsafe { &(*self.context).uc_mcontext.gregs };
-        // The arguments are `int`s: what their upper halves hold does not matter.
+        // The arguments are `int`s: their upper halves do not matter.
         let same = |register: c_int, value: usize| registers[register as usize] as u32 == value as u32;
         registers[REG_RAX as usize] == 0
             && same(REG_RDI, arguments[0])
@@ -201,10 +213,10 @@ impl SignalFrame {
     }
 }
 
-/// Copies the frame below `top`; its new address.
+/// Copies the frame below `top` and returns its new address.
 ///
 /// # Safety
-/// As [`SignalFrame::leave_below`].
+/// As for [`SignalFrame::leave_below`].
 unsafe fn move_below(
     info: *const siginfo_t,
     context: *mut ucontext_t,
@@ -214,13 +226,14 @@ unsafe fn move_below(
     // SAFETY: passed on.
     let frame = unsafe { SignalExtent::of(info, context) }?;
     let start = top.checked_sub(frame.length)?;
-    // A multiple of the alignment away from the original.
+    // The copy is a multiple of the alignment away from the original.
     let start = start - start.wrapping_sub(frame.start) % ALIGNMENT;
     if start.checked_sub(room)? < lowest {
         return None;
     }
-    // SAFETY: the destination lies in the interrupted code's stack, below all that it uses; nothing
-    // else runs there. The copy's pointer to the floating-point state is moved with it.
+    // SAFETY: the destination lies in the interrupted code's stack, below all that the code uses,
+    // and no other code runs there. The copy's pointer to the floating-point state is moved with
+    // it.
     unsafe {
         copy(frame.start, start, frame.length);
         let state = &mut (*((start + RETURN) as *mut ucontext_t)).uc_mcontext.fpregs;
@@ -231,20 +244,21 @@ unsafe fn move_below(
     Some(start)
 }
 
-/// What a handler was called with.
+/// The arguments of a handler.
 #[derive(Clone, Copy)]
 pub(crate) struct SignalFrame {
     pub(crate) info: *mut siginfo_t,
     pub(crate) context: *mut ucontext_t,
 }
 
-/// The flag of `sigaction` by which the handler does not run on the interrupted code's stack.
+/// The flag of `sigaction` with which the handler runs on the alternate stack. Given: by the
+/// kernel.
 pub(super) const STACK_FLAG: libc::c_int = libc::SA_ONSTACK;
 
-/// What goes on where the interrupted code was, with an argument and the frame.
+/// The function that goes on where the interrupted code was, with an argument and the frame.
 pub(crate) type SignalLeave = unsafe extern "C" fn(usize, *mut ucontext_t, *mut siginfo_t);
 
-/// Copies without a call: a sanitizer's `memcpy` would take what is written for an overflow.
+/// Copies without a call: a sanitizer's `memcpy` would take the write for an overflow.
 ///
 /// # Safety
 /// Both ranges are mapped and do not overlap.

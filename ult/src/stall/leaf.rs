@@ -1,17 +1,19 @@
-//! Functions of the C library in which the program's code may be left: those that hold no lock that
-//! anybody could want meanwhile.
+//! Functions of the C library in which the program's code may be left: they hold no lock that other
+//! code could want meanwhile.
 //!
 //! A loop that waits with a call in it (a clock, a read that would block, `trylock`) is nearly
-//! always found in that call. What is interrupted there is looked through to its caller
-//! ([`super::unwind`]). It may be left if the program called one of these functions, and the
-//! allocator is not among what that called: the scheduler allocates, and would wait for a lock
-//! whose holder it has suspended itself.
+//! always found in that call. The monitor then looks through the interrupted call to its caller
+//! ([`super::unwind`]).
 //!
-//! A system call that the interrupted code is about to make, or that the kernel has cut short and
-//! makes again, is not left: it may sleep, and who sleeps is handed off.
+//! The call may be left if the program called one of these functions, and that function did not
+//! call the allocator. The scheduler allocates, and would wait for a lock whose holder it has
+//! suspended itself.
 //!
-//! What may not live here: when to leave ([`super::signal`]), what a loop with a call looks like
-//! ([`super::spin`]).
+//! A system call that the interrupted code is about to make is not left, nor one that the kernel
+//! has cut short and makes again. Such a call may sleep, and a sleeping worker is handed off.
+//!
+//! What may not live here: the decision to leave ([`super::signal`]), and what a loop with a call
+//! looks like ([`super::spin`]).
 use core::ffi::CStr;
 
 use libc::ucontext_t;
@@ -20,8 +22,8 @@ use super::restart;
 use super::unwind::{self, Described, Point};
 use crate::objects::LoadedObject;
 
-/// The functions, by what they are for. What an indirect function stands for (`memcpy`) is not
-/// found under its name.
+/// The functions, by purpose. The target of an indirect function (`memcpy`) is not found under its
+/// name.
 const LEAVES: [&CStr; 105] = [
     // Clocks and times.
     c"clock_gettime",
@@ -31,7 +33,7 @@ const LEAVES: [&CStr; 105] = [
     c"clock",
     c"times",
     c"getrusage",
-    // Files, and whatever has a descriptor.
+    // Files, and all other objects with a descriptor.
     c"read",
     c"write",
     c"pread",
@@ -78,7 +80,7 @@ const LEAVES: [&CStr; 105] = [
     c"fdatasync",
     c"getsockopt",
     c"setsockopt",
-    // Waits with a limit, and polls.
+    // Waits with a time limit, and polls.
     c"poll",
     c"ppoll",
     c"select",
@@ -107,7 +109,7 @@ const LEAVES: [&CStr; 105] = [
     c"msgrcv",
     c"msgsnd",
     c"semop",
-    // Who and where.
+    // Questions about processes, threads and processors; signals to them.
     c"getpid",
     c"getppid",
     c"gettid",
@@ -136,8 +138,8 @@ const LEAVES: [&CStr; 105] = [
     c"strtoul",
     c"strtod",
 ];
-/// Those of them that move bytes and return how many: more than none, and whoever called them gets
-/// on.
+/// The functions among them that move bytes and return the number. If the number is above zero, the
+/// caller makes progress.
 const TRANSFERS: [&CStr; 18] = [
     c"read",
     c"write",
@@ -158,7 +160,7 @@ const TRANSFERS: [&CStr; 18] = [
     c"sendmsg",
     c"sendmmsg",
 ];
-/// Functions of the allocator: where one of them has been called, nothing is left.
+/// Functions of the allocator: while one of them runs, no code is left.
 const ALLOCATOR: [&CStr; 11] = [
     c"malloc",
     c"free",
@@ -172,46 +174,48 @@ const ALLOCATOR: [&CStr; 11] = [
     c"malloc_trim",
     c"mallinfo",
 ];
-/// Functions that this library defines in the C library's place, and which do no more than make the
-/// system call.
+/// Functions that this library defines in the C library's place, and which only make the system
+/// call.
 const OWN: [&CStr; 1] = [c"syscall"];
-/// Frames that are looked through: formatting a number takes five.
+/// Number of frames that are looked through. Chosen: more than twice the five frames that
+/// formatting a number takes; any value from 8 to 24 will do.
 const FRAMES_SEARCHED: usize = 12;
 
-/// The C library and the kernel's object, as far as calls from the program are looked through.
+/// The C library and the kernel's object, as far as the monitor looks through calls from the
+/// program.
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct LeafCalls {
     described: Vec<Described>,
     /// The kernel's object, none of whose functions waits or locks.
     kernel: Vec<Described>,
-    /// Where [`LEAVES`] begin, sorted.
+    /// The start addresses of [`LEAVES`], sorted.
     leaves: Vec<usize>,
     transfers: Vec<usize>,
     allocator: Vec<usize>,
 }
 
-/// Which function was called.
+/// The kind of the called function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CalledFunction {
-    /// One that may be left where it is.
+    /// A function that may be left where it was interrupted.
     Leaf,
-    /// One of the allocator's.
+    /// A function of the allocator.
     Allocator,
-    /// Any other, or the allocator has been called by it, or it is about to sleep.
+    /// Any other function, or a function that has called the allocator or is about to sleep.
     Other,
 }
 
 /// A call from the program's code.
 pub(super) struct LeafCall {
-    /// Where the program's code goes on when the function returns.
+    /// Where the program's code continues when the function returns.
     pub(super) caller: Point,
     pub(super) kind: CalledFunction,
-    /// It has moved bytes.
+    /// The call has moved bytes.
     pub(super) gets_on: bool,
 }
 
 impl LeafCalls {
-    /// Takes the C library in.
+    /// Adds the C library.
     pub(super) fn add_library(&mut self, object: &LoadedObject) {
         self.leaves.extend(LEAVES.iter().filter_map(|name| object.function(name)));
         self.leaves.sort_unstable();
@@ -220,12 +224,12 @@ impl LeafCalls {
         self.described.extend(Described::parts(object));
     }
 
-    /// Takes the kernel's object in.
+    /// Adds the kernel's object.
     pub(super) fn add_kernel(&mut self, object: &LoadedObject) {
         self.kernel.extend(Described::parts(object));
     }
 
-    /// Takes functions of a runtime in that stand for the C library's.
+    /// Adds functions of a runtime that replace the C library's.
     pub(super) fn add_runtime(&mut self, object: &LoadedObject) {
         let functions = OWN.iter().filter_map(|name| Described::function(object, object.function(name)?));
         for (start, part) in functions {
@@ -240,11 +244,11 @@ impl LeafCalls {
     }
 
     /// The program's call that was interrupted, if `context` lies in the C library, called by the
-    /// program. `is_own`: does an address lie in the stack that the code stands on;
-    /// `is_program`: is it the program's code?
+    /// program. `is_own`: does an address lie in the stack on which the code runs? `is_program`: is
+    /// an address in the program's code?
     ///
     /// # Safety
-    /// In the handler that interrupted the code with this state.
+    /// Call it in the handler that interrupted the code with this state.
     pub(super) unsafe fn interrupted(
         &self,
         context: &ucontext_t,
@@ -256,7 +260,7 @@ impl LeafCalls {
         let mut allocates = false;
         let sleeps = restart::is_behind_system_call(at.ip + 2);
         for depth in 0..FRAMES_SEARCHED {
-            // SAFETY: as the caller says; what is called stands on the same stack as its caller.
+            // SAFETY: as the caller says; a called function runs on the same stack as its caller.
             let (caller, function) = unsafe { unwind::step(part, &at, depth == 0, &is_own) }?;
             let in_allocator = self.allocator.contains(&function);
             allocates |= in_allocator;
@@ -283,7 +287,7 @@ impl LeafCalls {
     }
 }
 
-/// Was the code interrupted right behind a system call that returns more than zero?
+/// Was the code interrupted directly behind a system call that returns more than zero?
 #[cfg(target_arch = "x86_64")]
 fn has_succeeded(context: &ucontext_t) -> bool {
     let register = |number: libc::c_int| context.uc_mcontext.gregs[number as usize];

@@ -1,45 +1,51 @@
-//! The stall monitor: finds workers that reach no switch point while others wait behind them, and
-//! helps.
+//! The stall monitor: it finds workers that reach no switch point while other contexts wait behind
+//! them, and it helps these contexts.
 //!
-//! User-level threads yield at switch points only. Code that waits where the runtime cannot see
-//! it (a loop on a flag, a blocking call) holds its worker, and what it waits for may be queued
-//! behind it. One watcher thread per process, asleep while nobody is queued behind anybody, finds
-//! such workers and
+//! User-level threads switch at switch points only. Code that waits where the runtime cannot see it
+//! (a loop on a flag, a blocking call) holds its worker. The code that would end the wait may be
+//! queued behind that same worker. One watcher thread per process finds such workers; it sleeps
+//! while no context waits behind a running worker. The monitor has two means:
 //!
-//! * *interrupts what spins*: a signal to a thread that consumes processor time; if the interrupted
-//!   code is the program's and does not get on, the handler switches to another context
-//!   ([`Hooks::preempt`]);
-//! * *hands off what blocks*: the queues of a worker that sleeps in the kernel, or that cannot be
-//!   interrupted, go to a spare kernel thread ([`Hooks::hand_off`]).
+//! * *Interrupt.* A thread that consumes processor time gets a signal. If the interrupted code is
+//!   the program's and makes no progress, the handler switches to another context
+//!   ([`Hooks::preempt`]).
+//! * *Hand-off.* If a worker sleeps in the kernel, or cannot be interrupted, a spare kernel thread
+//!   takes over its queues ([`Hooks::hand_off`]).
 //!
-//! | room | what lives there |
+//! | module | what lives there |
 //! |---|---|
-//! | `watched` | the record of one worker: what the scheduler tells, what the monitor notes |
-//! | `watcher` | the thread: when it looks, how it sleeps |
+//! | `watched` | the record of one worker: values from the scheduler, notes of the monitor |
+//! | `watcher` | the watcher thread: when it looks at workers, how it sleeps |
 //! | `episode` | the decision about one worker that has not moved |
-//! | `clock` | what the kernel tells about another thread: processor time, asleep or not |
+//! | `clock` | what the kernel says about another thread: processor time, asleep or not |
 //! | `signal` | the signal and its handler |
-//! | `frame` | the frame of the signal, moved to the stack of the code that is left |
-//! | `spin` | spinning or computing: comparing samples of registers |
+//! | `frame` | moves the signal frame to the stack of the code that is left |
+//! | `spin` | spinning or computing: compares samples of registers |
 //! | `leaf` | functions of the C library in which the program may be left |
-//! | `unwind` | who has called the C library's code that was interrupted |
+//! | `unwind` | finds the caller of the C library's interrupted code |
 //! | `alarm` | a timer that interrupts a worker on which spins follow each other |
 //! | `restart` | puts a thread that the signal has woken back to sleep |
 //! | `objects` | which code is the program's |
-//! | `standing` | workers that stand still, for people: where their code is |
+//! | `standing` | lists workers that stand still, for reports to people |
 //! | `regions` | what is remembered about parallel regions |
 //!
-//! What may not live here: queues, contexts, who runs next. The scheduler is reached through
-//! [`Hooks`] alone. The protocol, its argument and what was tried are in `docs/protocols/stall.md`.
+//! What may not live here: queues, contexts, and the choice of the next context. The monitor
+//! reaches the scheduler through [`Hooks`] alone. The page `docs/protocols/stall.md` has the
+//! protocol, its correctness argument and the rejected designs.
 //!
 //! # What the scheduler does
 //!
-//! [`install`] once; [`Watched::begin`] and [`Watched::end`] on each kernel thread;
-//! [`Watched::enter_user`] and [`Watched::enter_scheduler`] around the program's code,
-//! [`Watched::pass`] at switch points between; [`Watched::set_crowd`] (or [`Watched::recount`],
-//! where several threads queue) and [`Watched::set_region`] when they change; [`start_if_needed`]
-//! when contexts begin to share kernel threads (not in a signal handler); [`reset_after_fork`] in
-//! the child of a fork, then `begin` on the record of the thread that is left.
+//! * It calls [`install`] once.
+//! * It calls [`Watched::begin`] and [`Watched::end`] on each kernel thread.
+//! * It calls [`Watched::enter_user`] and [`Watched::enter_scheduler`] around the program's code,
+//!   and [`Watched::pass`] at switch points in between.
+//! * It calls [`Watched::set_crowd`] when the number of waiting contexts changes; where several
+//!   threads queue contexts, it calls [`Watched::recount`] instead.
+//! * It calls [`Watched::set_region`] when the parallel region changes.
+//! * It calls [`start_if_needed`] when contexts begin to share kernel threads, outside of signal
+//!   handlers.
+//! * In the child of a fork it calls [`reset_after_fork`], then `begin` on the record of the
+//!   surviving thread.
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
@@ -76,36 +82,41 @@ pub use standing::{Standing, standing};
 pub use watched::{Watched, WorkerMode};
 pub use watcher::{reset_after_fork, start_if_needed};
 
-/// How decisions reach the scheduler.
+/// The functions through which decisions of the monitor reach the scheduler.
 #[derive(Clone, Copy)]
 pub struct Hooks {
-    /// Called at the end of the signal handler, on the worker, on the interrupted context's own
-    /// stack, where program code spins. The worker's mode is `Scheduler` already. Switches to
-    /// another context and returns true when this one is resumed, with the mode of the worker
-    /// it is resumed on set to `User`; or returns false at once, with nothing changed, if there
-    /// is nobody to switch to. Must not allocate, lock, or call into the C library.
+    /// Switches to another context, because program code spins. The handler calls this hook last,
+    /// on the worker, on the interrupted context's own stack. The worker's mode is `Scheduler`
+    /// already.
+    ///
+    /// If another context is ready, the hook switches to it, and returns true when the interrupted
+    /// context is resumed. The worker that resumes it is in mode `User` then. If there is no other
+    /// context, the hook returns false at once and changes nothing. The hook must not allocate,
+    /// lock, or call into the C library.
     pub preempt: unsafe fn() -> bool,
-    /// Called on the watcher thread: the worker's running context blocks in the kernel, or runs
-    /// where it cannot be interrupted, while others wait behind it. Who takes them over says so
-    /// by [`Watched::set_heir`]. Again as long as the worker stands still and somebody waits
-    /// behind it: when that heir blocks as well, else after 1, 2, 4 ms and so on, at most 50. The
-    /// worker may have moved on meanwhile: the hook looks again under its own lock. Must not
-    /// wait for the worker.
+    /// Hands off the contexts that wait behind a worker. The watcher thread calls this hook when
+    /// the worker's running context blocks in the kernel, or runs where it cannot be interrupted.
+    /// The worker that takes over reports this by [`Watched::set_heir`].
+    ///
+    /// The watcher repeats the call while the worker stands still and a context waits behind it. If
+    /// the heir blocks too, the repetition comes at once; otherwise it comes after 1, 2, 4 ms and
+    /// so on, at most 50 ms. The worker may have moved on meanwhile, so the hook checks again under
+    /// its own lock. The hook must not wait for the worker.
     pub hand_off: fn(&'static Watched),
-    /// Called in the signal handler, on the worker, where it runs program code: the lowest address
-    /// of the running context's own stack, if the stack pointer lies in that. Otherwise the
-    /// code stands on memory of the program's own, and is not left.
+    /// The lowest address of the running context's own stack, if the given stack pointer lies in
+    /// that stack. If the result is `None`, the code runs on memory of the program's own, and the
+    /// handler does not leave it. Called in the signal handler, on a worker that runs program code.
     pub lowest_of_stack: unsafe fn(&'static Watched, usize) -> Option<usize>,
-    /// Does somebody wait behind the worker whom its running code may well be waiting for (a thread
-    /// of its own gang)? If not, the monitor takes its time. Any thread, in the signal handler
-    /// too.
+    /// Does a context wait behind the worker that its running code may well be waiting for (a
+    /// thread of its own gang)? If not, the monitor takes more time. Called on any thread, also in
+    /// the signal handler.
     pub urgent: fn(&'static Watched) -> bool,
 }
 
 static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new(ptr::null_mut());
 
-/// Sets the hooks. Call before [`start_if_needed`], once per process; each call keeps a few bytes
-/// for good.
+/// Sets the hooks. Call it once per process, before [`start_if_needed`]. Each call leaks a few
+/// bytes.
 pub fn install(hooks: Hooks) {
     // ORDERING: Release pairs with the Acquire in `hooks`.
     HOOKS.store(Box::into_raw(Box::new(hooks)), Release);
@@ -114,36 +125,38 @@ pub fn install(hooks: Hooks) {
 fn hooks() -> Option<&'static Hooks> {
     // ORDERING: Acquire pairs with the Release in `install`.
     let hooks = HOOKS.load(Acquire);
-    // SAFETY: null, or leaked by `install` and never changed.
+    // SAFETY: the pointer is null, or was leaked by `install`; the hooks never change.
     unsafe { hooks.as_ref() }
 }
 
-/// Does somebody wait behind `watched` who should not wait for long?
+/// Does a context wait behind `watched` that should not wait for long?
 fn is_urgent(watched: &'static Watched) -> bool {
     hooks().is_none_or(|hooks| (hooks.urgent)(watched))
 }
 
-/// What the monitor has done so far in this process. Relaxed statistics: no order between them.
+/// What the monitor has done so far in this process. These are relaxed statistics: there is no
+/// order between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StallCounters {
-    /// Workers found standing still for a whole interval with somebody behind them; one per stretch
-    /// of standing still.
+    /// Workers that stood still for a whole interval with a context waiting behind them. Each
+    /// stretch of standing still counts once.
     pub stalls: u64,
-    /// Signals, by the watcher or an alarm.
+    /// Signals sent by the watcher or by an alarm.
     pub interrupts: u64,
-    /// Of the signals: those of an alarm.
+    /// Signals of alarms; they are part of `interrupts`.
     pub ticks: u64,
     /// Contexts switched out by the handler.
     pub preemptions: u64,
     /// Workers whose queues were handed off.
     pub hand_offs: u64,
-    /// Of the preemptions: those found in the C library's `sched_yield` or `pthread_spin_lock`.
+    /// Preemptions that found the C library's `sched_yield` or `pthread_spin_lock`; they are part
+    /// of `preemptions`.
     pub yields: u64,
     /// Samples that found program code computing.
     pub computing: u64,
-    /// Samples that found code that is not the program's, or no room to switch.
+    /// Samples that found code that is not the program's, or too little free stack to switch.
     pub elsewhere: u64,
-    /// System calls that a signal cut short and that were made again.
+    /// System calls that a signal cut short and the handler made again.
     pub restarts: u64,
 }
 
@@ -172,13 +185,13 @@ static TALLY: Tally = Tally {
 };
 
 fn count(counter: &AtomicU64) {
-    // ORDERING: Relaxed; a statistic.
+    // ORDERING: Relaxed; the counter is a statistic.
     counter.fetch_add(1, Relaxed);
 }
 
-/// What the monitor has done so far in this process. Any thread.
+/// The counters of this process. Any thread may call it.
 pub fn counters() -> StallCounters {
-    // ORDERING: Relaxed; statistics.
+    // ORDERING: Relaxed; the counters are statistics.
     let read = |counter: &AtomicU64| counter.load(Relaxed);
     StallCounters {
         stalls: read(&TALLY.stalls),
@@ -193,10 +206,10 @@ pub fn counters() -> StallCounters {
     }
 }
 
-/// Is a `sched_yield` that returns to `return_address` one that a thread of the program waits with,
-/// so that it may switch to another thread? Any thread, async-signal-safe. Calls from libraries
-/// that hold locks of their own, or that are not built with OpenMP, are forwarded to the kernel
-/// instead.
+/// Does a `sched_yield` that returns to `return_address` come from program code, so that the
+/// calling thread may switch to another thread? Calls from other libraries are forwarded to the
+/// kernel: such a library may hold locks of its own, or is not built with OpenMP. Any thread,
+/// async-signal-safe.
 #[inline]
 pub fn yields_for(return_address: usize) -> bool {
     is_program_code(return_address)

@@ -1,21 +1,24 @@
 //! Which code is the program's: the executable parts of loaded objects that contain OpenMP regions.
 //!
-//! An object contains regions if it uses, and does not define, a function of an OpenMP runtime.
-//! Objects that *are* such a runtime (ours, or one that is mapped behind us) are not the program's,
-//! whatever they use. Only code of the program may be left at any instruction: a library that is no
-//! OpenMP object may hold locks of its own there. Nor may an object be left that brings an
-//! allocator of its own, whatever else it is: the scheduler allocates, and would wait for a lock
-//! whose holder it has suspended itself.
+//! An object contains regions if it uses a function of an OpenMP runtime and does not define it. An
+//! object that *is* such a runtime (this one, or another one that is loaded besides) is not the
+//! program's, whatever it uses.
 //!
-//! Also kept here: where the C library's functions are that do nothing but wait (`sched_yield`,
-//! `pthread_spin_lock`), and which of its functions may be left ([`super::leaf`]).
+//! Only code of the program may be left at any instruction. A library that is no OpenMP object may
+//! hold locks of its own there. An object that brings an allocator of its own may not be left
+//! either. The scheduler allocates, and would wait for a lock whose holder it has suspended itself.
 //!
-//! Readers are signal handlers: an immutable sorted table behind one pointer. [`refresh`] replaces
-//! it when the loader has loaded or unloaded something that matters; the old table is leaked,
-//! because a handler may be reading it. Loads of other objects leave the table as it is.
+//! This module also knows the functions of the C library that only wait (`sched_yield`,
+//! `pthread_spin_lock`), and the functions that may be left ([`super::leaf`]).
+//!
+//! Signal handlers read the map. So it is an immutable sorted table behind one pointer. [`refresh`]
+//! replaces the table when the loader has loaded or unloaded an object that matters. The old table
+//! is leaked, because a handler may be reading it. Loads of other objects leave the table as it is.
 //!
 //! Not seen: code that was compiled at run time, and objects that reach the runtime by `dlsym`
-//! alone. Their workers are handed off instead of interrupted.
+//! alone. Workers that run such code are handed off instead of interrupted.
+//!
+//! What may not live here: the decision to leave ([`super::signal`]).
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{
@@ -27,29 +30,32 @@ use libc::ucontext_t;
 use super::leaf::{LeafCall, LeafCalls};
 use crate::objects::{self, LoadedObject};
 
-/// How the functions of OpenMP runtimes begin.
+/// First letters of the functions of OpenMP runtimes.
 const REGION_CALLS: [&[u8]; 3] = [b"GOMP_", b"__kmpc_", b"omp_"];
-/// Whoever defines one of these is a runtime.
+/// An object that defines one of these functions is a runtime.
 const RUNTIME_MARKS: [&CStr; 2] = [c"GOMP_parallel", c"__kmpc_fork_call"];
-/// Whoever defines this is an allocator.
+/// An object that defines this function is an allocator.
 const ALLOCATOR_MARK: &CStr = c"malloc";
-/// Whoever defines this is the C library.
+/// An object that defines this function is the C library.
 const C_LIBRARY_MARK: &CStr = c"__libc_start_main";
-/// Whoever defines this is the kernel's own object.
+/// An object that defines this function is the kernel's own object.
 const KERNEL_MARK: &CStr =
     if cfg!(target_arch = "aarch64") { c"__kernel_clock_gettime" } else { c"__vdso_clock_gettime" };
 /// Functions of the C library that only wait, without a stack frame of their own.
 const WAITS: [&CStr; 2] = [c"sched_yield", c"pthread_spin_lock"];
-/// Bytes from the beginning of such a function within which it waits.
+/// Bytes from the beginning of such a function within which it waits. Derived: `pthread_spin_lock`
+/// of glibc on x86-64 takes 25 bytes, and functions begin at multiples of 16.
 const WAIT_LENGTH: usize = 32;
 
 #[derive(Default, PartialEq, Eq)]
 struct Map {
-    /// Sorted, not overlapping: first address and the one behind the last.
+    /// The program's code, sorted and not overlapping: first address, and the address behind the
+    /// last.
+    /// The start addresses of [`WAITS`]; zero if not found.
     program: Vec<(usize, usize)>,
     waits: [usize; WAITS.len()],
-    /// Does an object that uses OpenMP define an allocator, other than the one that
-    /// [`treat_as_program`] chose?
+    /// Does an object that uses OpenMP define an allocator? The object that [`treat_as_program`]
+    /// chose does not count.
     openmp_object_has_allocator: bool,
     /// The C library's own code.
     c_library: Vec<(usize, usize)>,
@@ -58,13 +64,15 @@ struct Map {
 
 static MAP: AtomicPtr<Map> = AtomicPtr::new(ptr::null_mut());
 /// The loader's counts at the last scan.
+/// A scan is under way.
 static SCANNED: AtomicU64 = AtomicU64::new(u64::MAX);
 static SCANNING: AtomicBool = AtomicBool::new(false);
-/// An address whose object counts as the program's; zero: none.
+/// An address whose object counts as the program's; zero if there is none.
 static ALSO: AtomicUsize = AtomicUsize::new(0);
 
 /// Is `address` in the code of an object that contains OpenMP regions, the runtime itself excluded?
-/// Any thread, async-signal-safe, about 10 ns. As of the last [`refresh`].
+/// The answer is as of the last [`refresh`]. Any thread may call it; it is async-signal-safe and
+/// takes about 10 ns.
 pub fn is_program_code(address: usize) -> bool {
     map().is_some_and(|map| {
         let after = map.program.partition_point(|&(start, _)| start <= address);
@@ -72,8 +80,8 @@ pub fn is_program_code(address: usize) -> bool {
     })
 }
 
-/// Is `address` in one of the C library's functions that only wait, none of which makes a stack
-/// frame?
+/// Is `address` in one of the C library's functions that only wait? None of them makes a stack
+/// frame.
 pub(super) fn is_wait(address: usize) -> bool {
     map().is_some_and(|map| {
         map.waits.iter().any(|&start| start != 0 && address.wrapping_sub(start) < WAIT_LENGTH)
@@ -81,24 +89,25 @@ pub(super) fn is_wait(address: usize) -> bool {
 }
 
 /// The program's call that was interrupted, if `context` lies in a function of the C library that
-/// the program has called. `is_own`: does an address lie in the stack that the code stands on?
+/// the program has called. `is_own`: does an address lie in the stack on which the code runs?
 ///
 /// # Safety
-/// In the handler that interrupted the code with this state.
+/// Call it in the handler that interrupted the code with this state.
 pub(super) unsafe fn call(context: &ucontext_t, is_own: impl Fn(usize) -> bool) -> Option<LeafCall> {
     // SAFETY: passed on.
     map().and_then(|map| unsafe { map.calls.interrupted(context, is_own, is_program_code) })
 }
 
-/// Is `address` in code that is not the C library's, which may hold locks that no thread can do
-/// without? Any thread, async-signal-safe. As of the last [`refresh`].
+/// Is `address` in code outside of the C library? (The C library may hold locks that no thread can
+/// do without.) The answer is as of the last [`refresh`]. Any thread may call it; it is
+/// async-signal-safe.
 pub(super) fn is_of_a_library(address: usize) -> bool {
     map().is_some_and(|map| !map.c_library.iter().any(|&(start, end)| (start..end).contains(&address)))
 }
 
-/// Looks at objects that were loaded or unloaded since the last call. Any thread, not in a signal
-/// handler. Tens of nanoseconds when there were none. If another thread is at it, returns without
-/// waiting.
+/// Examines objects that were loaded or unloaded since the last call. If another thread is doing
+/// so, it returns without waiting. If there were no changes, it takes tens of nanoseconds. Any
+/// thread may call it, but not in a signal handler.
 pub fn refresh() {
     // ORDERING: Acquire pairs with the Release below: one scan at a time.
     if SCANNING.swap(true, Acquire) {
@@ -116,23 +125,25 @@ pub fn refresh() {
     SCANNING.store(false, Release);
 }
 
-/// [`refresh`], if anybody has seen a change since the last one (`exceptions::refresh` asks the
-/// loader at each outermost fork). Two loads otherwise: regions that are forked inside of others,
-/// by several threads at once, do not meet at the loader's lock.
+/// Calls [`refresh`] if a thread has seen a change since the last one: `exceptions::refresh` asks
+/// the loader at each outermost fork. Otherwise it costs two loads, so nested regions that several
+/// threads fork at once do not contend for the loader's lock.
 pub fn keep_up() {
-    // ORDERING: Relaxed; who is at it has seen the change.
+    // ORDERING: Relaxed; a thread that is refreshing has seen the change.
     if objects::has_been_seen_to_change(SCANNED.load(Relaxed)) {
         refresh();
     }
 }
 
-/// [`refresh`], unless that was done within the last 10 ms. The loader's lock that it takes is not
-/// one that `fork` repairs in the child, so it is not to be taken thousands of times a second. For
-/// the watcher alone.
+/// Calls [`refresh`] unless that was done within the last 10 ms. It takes the loader's lock, which
+/// `fork` does not repair in the child, so it must not run thousands of times a second. Only the
+/// watcher calls it.
 pub(super) fn refresh_now_and_then(now: u64) {
+    /// Nanoseconds between two scans by the watcher. Chosen: at most a hundred scans a second; any
+    /// value from 5 ms to 50 ms will do.
     const REFRESH_NANOS: u64 = 10_000_000;
     static LAST: AtomicU64 = AtomicU64::new(0);
-    // ORDERING: Relaxed; the watcher's own.
+    // ORDERING: Relaxed; the watcher alone uses the value.
     if now.wrapping_sub(LAST.load(Relaxed)) >= REFRESH_NANOS {
         // ORDERING: as above.
         LAST.store(now, Relaxed);
@@ -140,21 +151,21 @@ pub(super) fn refresh_now_and_then(now: u64) {
     }
 }
 
-/// From here on the object that holds `address` counts as one that contains OpenMP regions. For
-/// programs that bring threads to the library without a compiler's help, such as tests. The last
-/// call counts.
+/// From this call on the object that holds `address` counts as one that contains OpenMP regions.
+/// This is for programs that bring threads to the library without a compiler's help, such as tests.
+/// The last call counts.
 pub fn treat_as_program(address: usize) {
-    // ORDERING: Relaxed; read by the scan below on this thread. A scan under way elsewhere is
-    // repeated.
+    // ORDERING: Relaxed; the scan below reads it on this thread. A scan that is under way on
+    // another thread is repeated.
     ALSO.store(address, Relaxed);
     while !is_program_code(address) {
-        // ORDERING: Relaxed; at worst one scan too many.
+        // ORDERING: Relaxed; at worst there is one scan too many.
         SCANNED.store(u64::MAX, Relaxed);
         refresh();
     }
 }
 
-/// In the child of a fork: a scan that another thread was at will not end.
+/// Resets the scan in the child of a fork: a scan by another thread will not end.
 pub(super) fn reset_after_fork() {
     // ORDERING: the only thread.
     SCANNING.store(false, Relaxed);
@@ -186,7 +197,7 @@ impl Map {
 }
 
 /// Does an object that uses OpenMP define an allocator, which may therefore call the runtime? Any
-/// thread, async-signal-safe.
+/// thread may call it; it is async-signal-safe.
 pub fn openmp_object_has_allocator() -> bool {
     map().is_some_and(|map| map.openmp_object_has_allocator)
 }
@@ -194,7 +205,8 @@ pub fn openmp_object_has_allocator() -> bool {
 fn map() -> Option<&'static Map> {
     // ORDERING: Acquire pairs with the Release in `publish`.
     let map = MAP.load(Acquire);
-    // SAFETY: null, or published by `publish`, never changed and never freed.
+    // SAFETY: the pointer is null, or was published by `publish`; the table is never changed and
+    // never freed.
     unsafe { map.as_ref() }
 }
 
@@ -218,7 +230,7 @@ mod tests {
         let heap = Box::new(0_u8);
         assert!(!is_program_code(&raw const *heap as usize));
         assert!(!is_program_code(0) && !is_program_code(usize::MAX));
-        // The address may be a stub of ours; the one in the table is the C library's.
+        // The address may be a stub of this object; the address in the table is the C library's.
         let known = map().unwrap().waits[0];
         assert!(known != 0 && is_wait(known) && is_wait(known + 9) && !is_wait(known + WAIT_LENGTH));
         assert!(!is_program_code(known), "{libc:#x}");

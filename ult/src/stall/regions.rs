@@ -1,37 +1,46 @@
 //! Which parallel regions were seen spinning, and which were seen blocking in the kernel.
 //!
-//! Small lock-free hash sets of code addresses: written by the signal handler and the watcher, read
-//! from anywhere. When a set is full nothing more is remembered, which costs time and never
-//! correctness. Spins are forgotten when they were taken for such by mistake: what computes
-//! would be interrupted for as long as the program runs.
+//! The module holds small lock-free hash sets of code addresses. The signal handler and the watcher
+//! write them, and any thread reads them. When a set is full, no further address is remembered;
+//! that costs time, but never correctness. A loop that was taken for a spin by mistake is
+//! forgotten, because code that computes would otherwise be interrupted as long as the program
+//! runs.
 //!
-//! A third set holds the places of the loops, in lines of 64 bytes: one region may have many, a
-//! barrier that was inlined at each call. In a region that was seen spinning one sample there is
-//! enough, while a sample elsewhere has to prove itself.
+//! One more set holds the positions of loops, in lines of 64 bytes. One region may have many loops,
+//! such as a barrier that was inlined at each call. In a region that was seen spinning, one sample
+//! at such a position is enough. A sample elsewhere must first be compared with another one.
+//!
+//! What may not live here: the decision that code spins or blocks.
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+/// Number of entries of a set. Chosen: more regions than most programs have; any value from 256 to
+/// 4096 will do.
 const TABLE_SLOTS: usize = 512;
-/// Places looked at before an address is given up.
+/// Number of entries that are examined before an address is given up. Chosen: enough for a set that
+/// is half full; any value from 8 to 32 will do.
 const SLOTS_PER_LOOKUP: usize = 16;
-/// In a place whose key was removed.
+/// Value of an entry whose key was removed. Derived: no code has this address.
 const GONE: usize = usize::MAX;
 
 struct Set {
     keys: [AtomicUsize; TABLE_SLOTS],
 }
 
+/// Regions that were seen waiting in a loop of their own.
 static SPINNERS: Set = Set::new();
+/// Regions that were seen blocking in the kernel.
 static BLOCKERS: Set = Set::new();
+/// Lines of code in which a loop was seen spinning.
 static LOOPS: Set = Set::new();
-/// Places in libraries without regions, where threads were seen waiting for each other around a
-/// `sched_yield`.
+/// Return addresses in libraries without regions, where threads were seen waiting for each other
+/// around a `sched_yield`.
 static WAITS: Set = Set::new();
-/// Regions that wait now and then, around a `sched_yield` or so seldom that no spin is expected of
+/// Regions that wait now and then: around a `sched_yield`, or so seldom that no spin is expected of
 /// them.
 static WAITERS: Set = Set::new();
 /// Regions that were seen computing.
 static COMPUTERS: Set = Set::new();
-/// Spinners that an alarm has found asleep as well.
+/// Spinning regions that an alarm has also found asleep.
 static SLEEPERS: Set = Set::new();
 
 impl Set {
@@ -49,7 +58,7 @@ impl Set {
             return false;
         }
         for place in Self::places(key) {
-            // ORDERING: Relaxed; a key stands for itself.
+            // ORDERING: Relaxed; a key refers to no other data.
             match self.keys[place].load(Relaxed) {
                 0 => return false,
                 found if found == key => return true,
@@ -64,8 +73,8 @@ impl Set {
             return;
         }
         for place in Self::places(key) {
-            // ORDERING: Relaxed; as in `has`. Two that insert the same key at once may use two
-            // places.
+            // ORDERING: Relaxed; as in `has`. Two threads that insert the same key at once may use
+            // two entries.
             let put = |free| self.keys[place].compare_exchange(free, key, Relaxed, Relaxed);
             match put(0).or_else(|found| if found == GONE { put(GONE) } else { Err(found) }) {
                 Err(found) if found != key => {}
@@ -79,59 +88,61 @@ impl Set {
             return;
         }
         for place in Self::places(key) {
-            // ORDERING: Relaxed; as in `has`. Fails where the place holds another key.
+            // ORDERING: Relaxed; as in `has`. The exchange fails where the entry holds another key.
             let _ = self.keys[place].compare_exchange(key, GONE, Relaxed, Relaxed);
         }
     }
 }
 
 /// Was the region whose outlined function is at `region` seen waiting in a loop of its own? Any
-/// thread, async-signal-safe, a few nanoseconds.
+/// thread may call it; it is async-signal-safe and takes a few nanoseconds.
 pub fn is_known_spinner(region: usize) -> bool {
     SPINNERS.has(region)
 }
 
-/// Was the region whose outlined function is at `region` seen blocking in the kernel? Any thread,
-/// async-signal-safe.
+/// Was the region whose outlined function is at `region` seen blocking in the kernel? Any thread
+/// may call it; it is async-signal-safe.
 pub fn is_known_blocker(region: usize) -> bool {
     BLOCKERS.has(region)
 }
 
-/// Was it seen waiting for others where the scheduler is not asked, in either way? Any thread,
-/// async-signal-safe.
+/// Was the region seen spinning or blocking, that is, waiting where the scheduler is not asked? Any
+/// thread may call it; it is async-signal-safe.
 pub fn is_known_to_wait(region: usize) -> bool {
     is_known_spinner(region) || is_known_blocker(region)
 }
 
-/// Bytes of a line.
+/// Bytes of a line of code. Chosen: the size of many loops, and of a cache line on many processors;
+/// any value from 32 to 128 will do.
 const LINE: usize = 64;
 
-/// Was a loop of `region`, or of another region, seen spinning at `site` or next to it, and
-/// `region` spinning at all?
+/// Was `region` seen spinning, and was a loop of this or another region seen spinning at `site` or
+/// in the next lines?
 pub(super) fn is_known_loop(region: usize, site: usize) -> bool {
     let line = site / LINE;
     is_known_spinner(region) && (LOOPS.has(line) || LOOPS.has(line + 1) || LOOPS.has(line.wrapping_sub(1)))
 }
 
-/// The region spins, in a loop at `site`.
+/// Remembers that the region spins, in a loop at `site`.
 pub(super) fn remember_spinner(region: usize, site: usize) {
     SPINNERS.insert(region);
     LOOPS.insert(site / LINE);
 }
 
-/// The loop at `site`, if it is one, does not wait.
+/// Forgets the loop at `site`, if it is one, because it does not wait.
 pub(super) fn forget_spin(region: usize, site: usize) {
     let line = (site / LINE).max(1);
     (line - 1..=line + 1).for_each(|line| LOOPS.remove(line));
     forget_spinner(region);
 }
 
-/// No spin is expected of the region any more.
+/// Forgets that the region spins: no spin is expected of it any more.
 pub(super) fn forget_spinner(region: usize) {
     SPINNERS.remove(region);
 }
 
-/// Are the two places so near that they belong to one loop, as far as [`is_known_loop`] can tell?
+/// Are the two addresses so close that they belong to one loop, as far as [`is_known_loop`] can
+/// tell?
 pub(super) fn is_one_loop(site: usize, other: usize) -> bool {
     site.abs_diff(other) < LINE
 }
@@ -140,7 +151,7 @@ pub(super) fn remember_blocker(region: usize) {
     BLOCKERS.insert(region);
 }
 
-/// Was the region seen computing, and not waiting in any way?
+/// Was the region seen computing, and never waiting?
 pub(super) fn is_known_computer(region: usize) -> bool {
     COMPUTERS.has(region) && !is_known_to_wait(region) && !WAITERS.has(region)
 }
@@ -161,13 +172,13 @@ pub(super) fn remember_sleeper(region: usize) {
     SLEEPERS.insert(region);
 }
 
-/// Was a `sched_yield` that returns to `site` seen waiting by [`remember_wait`]? Any thread, a few
-/// nanoseconds.
+/// Did [`remember_wait`] record a `sched_yield` that returns to `site`? Any thread may call it; it
+/// takes a few nanoseconds.
 pub fn is_known_wait(site: usize) -> bool {
     WAITS.has(site)
 }
 
-/// Threads wait at `site` for what other threads of their worker do. Any thread.
+/// Remembers that threads wait at `site` for other threads of their worker. Any thread may call it.
 pub fn remember_wait(site: usize) {
     WAITS.insert(site);
 }

@@ -1,26 +1,34 @@
 //! The signal that samples a worker, and its handler.
 //!
-//! The signal carries the address of the worker's record, so the handler needs no thread-local
-//! storage to find it: the interrupted context may run with the thread pointer of another thread.
-//! Only `errno` is reached through the thread pointer, and that is the interrupted context's own.
+//! The signal carries the address of the worker's record, so the handler finds it without
+//! thread-local storage. The interrupted context may run with the thread pointer of another thread.
+//! The handler reaches only `errno` through the thread pointer, and that is the interrupted
+//! context's own.
 //!
-//! The handler runs on the alternate signal stack, with all signals blocked, and only looks:
-//! nothing is written below the interrupted stack pointer, where the program may keep data. If the
-//! context is to be left, the frame is moved to the context's own stack ([`super::frame`]), and the
-//! handler goes on there. It restores the signal mask before it switches away: the next context
-//! must be interruptible too, and `sigreturn` comes only when this one is resumed. Then re-entry is
-//! excluded by `pending` (one signal on the way per worker) and by the worker's mode.
+//! The handler runs on the alternate signal stack, with all signals blocked but those of faults. It
+//! only looks: it writes nothing below the interrupted stack pointer, where the program may keep
+//! data. If the context is to be left, the frame moves to the context's own stack
+//! ([`super::frame`]), and the handler goes on there.
 //!
-//! What may not live here: when to send ([`super::watcher`]), what a spin looks like
+//! Before the handler switches away, it restores the signal mask. The next context must be
+//! interruptible too, and `sigreturn` comes only when the interrupted context is resumed. From then
+//! on two things exclude re-entry: `pending` (one signal on its way per worker), and the worker's
+//! mode.
+//!
+//! What may not live here: when to send the signal ([`super::watcher`]), and what a spin looks like
 //! ([`super::spin`]).
 //!
-//! Tried and rejected: timers alone (they signal sleeping threads, whose calls then return early;
-//! see [`super::alarm`] for where there is one); the interrupted stack for the handler (it
-//! overwrote data below the stack pointer of code that had taken a block of the heap for its stack:
-//! oneDNN's products, `abi-tests/spin/foreign_stack.c`); finding the worker through the thread's
-//! block (ties the handler to whoever owns the thread pointer); the signal open throughout
-//! (`SA_NODEFER`: where a handler takes longer than an alarm's period, in a debugger for one, each
-//! tick interrupts the handler of the last, and their frames fill the stack).
+//! Tried and rejected:
+//! * Timers alone. They signal sleeping threads, whose calls then return early; [`super::alarm`]
+//!   says where a timer is used.
+//! * The interrupted stack for the handler. It overwrote data below the stack pointer of code that
+//!   had taken a block of the heap for its stack: oneDNN's products,
+//!   `abi-tests/spin/foreign_stack.c`.
+//! * Finding the worker through the thread's TLS block. It ties the handler to the owner of the
+//!   thread pointer.
+//! * The signal unblocked throughout (`SA_NODEFER`). A handler may take longer than an alarm's
+//!   period, in a debugger for instance. Then each tick interrupts the handler of the last, and
+//!   their frames fill the stack.
 use core::ffi::{c_int, c_void};
 use core::mem;
 use core::ptr;
@@ -42,27 +50,27 @@ use super::unwind::{Point, RBP};
 use super::watched::{Watched, WorkerMode};
 use super::{TALLY, alarm, count, hooks, objects, regions, restart};
 
-/// What the handler made of a sample. Zero: nothing yet.
+/// The handler's verdict on a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum SampleVerdict {
-    /// No sample since the last look.
+    /// There was no sample since the last look.
     None = 0,
     /// The worker had moved on, or was about to sleep.
     Stale = 1,
-    /// The first sample of a stretch: nothing to compare with.
+    /// The sample is the first of a stretch: there is nothing to compare it with.
     First = 2,
-    /// Program code that gets on.
+    /// Program code that makes progress.
     Computes = 3,
-    /// Spins; switched out.
+    /// The code spins; the handler switches it out.
     Spins = 4,
-    /// Spins, or has had its time, but there is nobody to switch to.
+    /// The code spins, or has had its time, but there is no context to switch to.
     Alone = 5,
-    /// Not the program's code, or no room on its stack.
+    /// The code is not the program's, or its stack has too little room.
     Elsewhere = 6,
-    /// Not known to spin, but has had its time; switched out.
+    /// The code is not known to spin, but has had its time; the handler switches it out.
     Overdue = 7,
-    /// Program code that stands still: it waits, or has not run since the last sample.
+    /// The program's code stands still: it waits, or has not run since the last sample.
     Still = 8,
 }
 
@@ -76,29 +84,34 @@ impl SampleVerdict {
     }
 }
 
-/// Bytes that must be free below the moved frame for the switch and for a handler of the program on
-/// top of it.
+/// Bytes that must be free below the moved frame, for the switch and for a handler of the program
+/// on top of it. Chosen: several times the 3 KiB that the kernel writes for a signal; any value
+/// from 8 KiB to 32 KiB will do.
 const HANDLER_ROOM_BYTES: usize = 16 << 10;
-/// The same with the frame itself.
+/// Bytes that must be free on the stack, the frame included. Derived: `HANDLER_ROOM_BYTES` for the
+/// switch, and as much for the frame.
 const ROOM_WITH_FRAME: usize = 2 * HANDLER_ROOM_BYTES;
-/// Values of [`Trap::overdue`](super::watched::Trap): what may be a spin is to be taken for one.
+/// A value of [`Trap::overdue`](super::watched::Trap), a level: suspect code is taken for a spin.
+/// Derived: below `OVERDUE`, because the handler compares with `>=`.
 pub(super) const SUSPECT: u32 = 1;
-/// The context has had its time, whatever it does.
+/// A value of [`Trap::overdue`](super::watched::Trap), a level: the context has had its time,
+/// whatever it does. Derived: above `SUSPECT`, because the handler compares with `>=`.
 pub(super) const OVERDUE: u32 = 2;
 /// The signal's number; zero while none is chosen.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Uses signal `number` instead of the first free real-time one. Before the monitor starts; out of
-/// range: ignored.
+/// Uses signal `number` instead of the first free real-time signal. Call it before the monitor
+/// starts. A number out of range is ignored.
 pub fn set_signal(number: c_int) {
     if (1..=libc::SIGRTMAX()).contains(&number) {
-        // ORDERING: Relaxed; a setting, made before the first worker begins.
+        // ORDERING: Relaxed; the setting is made before the first worker begins.
         SIGNAL.store(number, Relaxed);
     }
 }
 
-/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is
-/// taken, and under ThreadSanitizer, which hands signals on at a time of its own.
+/// The number of the signal in use; the first call chooses and installs it. The result is `None` if
+/// every real-time signal is taken. It is also `None` under ThreadSanitizer, which delivers signals
+/// at a time of its own.
 pub(super) fn number() -> Option<c_int> {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
@@ -125,13 +138,13 @@ pub(super) fn number() -> Option<c_int> {
     Some(SIGNAL.load(Relaxed)).filter(|&number| number != 0)
 }
 
-/// The first real-time signal that nobody handles, from the eighth on: programs count from the
-/// first and the last.
+/// The first real-time signal without a handler. The search begins at the eighth, because programs
+/// count from the first and from the last.
 fn first_free() -> Option<c_int> {
     let (low, high) = (libc::SIGRTMIN(), libc::SIGRTMAX());
     let mut order = (low + 8..=high).chain(low..low + 8);
     order.find(|&number| {
-        // SAFETY: only asks; a valid out pointer.
+        // SAFETY: the call only asks; the out pointer is valid.
         unsafe {
             let mut action: libc::sigaction = mem::zeroed();
             libc::sigaction(number, ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_DFL
@@ -140,29 +153,30 @@ fn first_free() -> Option<c_int> {
 }
 
 fn install(number: c_int) {
-    // SAFETY: a fully initialised action; the handler is async-signal-safe.
+    // SAFETY: the action is fully initialised; the handler is async-signal-safe.
     unsafe {
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | frame::STACK_FLAG;
-        // A handler of the program would find itself on the alternate stack.
+        // All signals but those of faults are blocked: a handler of the program would find itself
+        // on the alternate stack.
         libc::sigfillset(&raw mut action.sa_mask);
         (&raw mut action.sa_mask).cast::<u64>().write(!signals::faults());
         libc::sigaction(number, &raw const action, ptr::null_mut());
     }
 }
 
-/// Lets the signal through on the calling kernel thread. Installs the handler at the first call;
-/// async-signal-safe afterwards.
+/// Unblocks the signal on the calling kernel thread. The first call installs the handler; later
+/// calls are async-signal-safe.
 pub(super) fn open_on_this_thread() {
     let Some(number) = number() else { return };
     let set = 1_u64 << (number - 1);
-    // SAFETY: a local word.
+    // SAFETY: the set is a local word.
     unsafe { signals::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
 }
 
-/// `siginfo_t` of a queued signal, as the kernel reads it: the `libc` crate keeps these fields to
-/// itself.
+/// `siginfo_t` of a queued signal, as the kernel reads it. The `libc` crate has these fields as
+/// private ones.
 #[repr(C)]
 struct InterruptedQueued {
     signo: c_int,
@@ -176,33 +190,36 @@ struct InterruptedQueued {
 }
 
 const _: () = assert!(size_of::<InterruptedQueued>() == 128);
-/// In `errno` of our signals, where `sigqueue` writes zero: `value` is the record of a worker.
+/// Mark in `errno` of a signal from [`send`], where `sigqueue` writes zero; `value` is then the
+/// record of a worker. Derived: the letters `STAL`.
 const MARK: c_int = 0x5354_414c;
-/// The same, where a signal lies in a queue ([`kick`]): `value` is the record of a thread's
-/// storage.
+/// Mark in `errno` of a signal from [`kick`], which says that a signal lies in the queue of a
+/// thread; `value` is then the TLS block of that thread. Derived: the letters `KICK`.
 const KICK: c_int = 0x4b49_434b;
-/// `SI_QUEUE`.
+/// `SI_QUEUE`, the code of a queued signal. Given: by the kernel.
 const QUEUED: c_int = -1;
 
-/// Sends the signal to the kernel thread `tid`, whose record is `watched`. False if the kernel
-/// refuses.
+/// Sends the signal to the kernel thread `tid`, whose record is `watched`. The result is false if
+/// the kernel refuses.
 pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
     number().is_some() && queue(ptr::from_ref(watched) as usize, tid, MARK)
 }
 
-/// The kernel thread `tid` looks at the signals of the thread with this storage: a worker that it
-/// is on, or its donor. Async-signal-safe; touches no thread-local storage. The monitor's signal is
-/// a real-time signal: a second one is queued, not merged.
+/// Makes the kernel thread `tid` look at the signals of the thread with this TLS block: `tid` is a
+/// worker that the thread is on, or its TLS donor. The function touches no thread-local storage and
+/// is async-signal-safe. The monitor's signal is a real-time signal: a second one is queued, not
+/// merged.
 pub(crate) fn kick(tid: i32, about: &'static TlsBlock) {
     if tid != 0 {
         queue(ptr::from_ref(about) as usize, tid, KICK);
     }
 }
 
-/// The monitor's signal with this information was taken from the calling kernel thread while it
-/// waited for signals: sends it once more, to the handler. False if it is not the monitor's.
+/// Sends the monitor's signal once more, to the handler, after the calling kernel thread took it
+/// with this information while it waited for signals. The result is false if the signal is not the
+/// monitor's.
 pub(crate) fn send_again(info: &signals::Info) -> bool {
-    // SAFETY: a structure of plain words of the same size.
+    // SAFETY: both are structures of plain words of the same size.
     let queued = unsafe { &*ptr::from_ref(info).cast::<InterruptedQueued>() };
     // ORDERING: Relaxed; see `queue`.
     if queued.signo != SIGNAL.load(Relaxed) || !is_ours(queued) {
@@ -215,27 +232,28 @@ pub(crate) fn send_again(info: &signals::Info) -> bool {
 /// Restarts a sleeping system call that only the monitor's signal has interrupted.
 ///
 /// # Safety
-/// In a handler with this frame.
+/// Call it in a handler with this frame.
 pub(crate) unsafe fn restart_interrupted_call(frame: SignalFrame) {
     // SAFETY: as the caller says.
     let _ = unsafe { restart::restart(&mut *frame.context) };
 }
 
-/// Is this the signal that the monitor uses? No before it is chosen.
+/// Is this the signal that the monitor uses? The answer is no before a signal is chosen.
 pub(crate) fn is_its_signal(signal: c_int) -> bool {
     // ORDERING: Relaxed; see `queue`.
     SIGNAL.load(Relaxed) == signal
 }
 
-/// The set of the monitor's signal alone; empty without one.
+/// The signal set that holds the monitor's signal alone; empty without such a signal.
 pub(crate) fn signal_as_set() -> u64 {
     number().map_or(0, |number| 1 << (number - 1))
 }
 
 fn queue(value: usize, tid: i32, mark: c_int) -> bool {
-    // ORDERING: Relaxed; installed before the record's kernel thread began.
+    // ORDERING: Relaxed; the signal was installed before the record's kernel thread began.
     let signo = SIGNAL.load(Relaxed);
-    // SAFETY: no arguments; plain words of the same size and alignment.
+    // SAFETY: the system calls take no arguments; both structures are plain words of the same size
+    // and alignment.
     unsafe {
         let pid = arch::system_call(libc::SYS_getpid as usize, [0; 4]) as libc::pid_t;
         let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
@@ -245,14 +263,14 @@ fn queue(value: usize, tid: i32, mark: c_int) -> bool {
     }
 }
 
-/// `SI_TIMER`. `pid` and `uid` of [`InterruptedQueued`] are then the timer's number and the ticks
-/// that were missed.
+/// `SI_TIMER`, the code of a timer's signal. `pid` and `uid` of [`InterruptedQueued`] are then the
+/// timer's number and the number of missed ticks. Given: by the kernel.
 const TIMER: c_int = -2;
 
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let frame = SignalFrame { info, context: context.cast() };
-    // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the
-    // interrupted code's, which stays as it is until we return.
+    // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler. The context is the
+    // interrupted code's, which stays as it is until the handler returns.
     unsafe {
         let queued = &*info.cast::<InterruptedQueued>();
         if !is_ours(queued) {
@@ -280,53 +298,55 @@ pub(crate) fn handler_address() -> usize {
 #[derive(Clone, Copy)]
 struct Left {
     watched: &'static Watched,
-    /// The lowest address of the stack that it stands on.
+    /// The lowest address of the stack on which the context runs.
     lowest: usize,
 }
 
-/// Moves the handler to the stack of the context and switches to another one.
+/// Moves the handler to the stack of the context and switches to another context.
 ///
 /// # Safety
-/// At the end of the handler with this frame.
+/// Call it at the end of the handler with this frame.
 unsafe fn leave(Left { watched, lowest }: Left, frame: SignalFrame) {
     // SAFETY: as the caller says; the running context's own stack begins at `lowest`.
     let stays =
         unsafe { !frame.leave((lowest, HANDLER_ROOM_BYTES), leave_there, ptr::from_ref(watched) as usize) };
     if stays {
-        // ORDERING: Relaxed; the watcher's next look takes it or not.
+        // ORDERING: Relaxed; the watcher's next look may take this verdict or miss it.
         watched.trap.verdict.store(SampleVerdict::Elsewhere as u32, Relaxed);
     }
 }
 
-/// On the stack of the context that is left; its end is the end of the signal.
+/// The rest of the handler, on the stack of the context that is left; its end is the end of the
+/// signal.
 unsafe extern "C" fn leave_there(watched: usize, context: *mut ucontext_t, _: *mut siginfo_t) {
     // SAFETY: `leave` passes the address of a record, and records are never freed. The context is
-    // the interrupted one, moved here; nothing of the handler is left to do.
+    // the interrupted one, moved here; the handler has nothing else to do.
     unsafe {
         let watched: &'static Watched = &*(watched as *const Watched);
         let errno = *libc::__errno_location();
         if !yield_to_others(watched, &mut *context) && watched.alarm.is_running() {
             alarm::stop(watched);
         }
-        // Asked for anew: the context may have been away.
+        // `errno` is located anew: the context may have moved to another kernel thread.
         *libc::__errno_location() = errno;
     }
 }
 
-/// A thread that is suspended on `watched`'s worker may have to run there, for a signal: an alarm
-/// asks for it until the worker has been to its scheduler. On its kernel thread, in a handler.
+/// A thread that is suspended on `watched`'s worker may have to run there, because it has a signal.
+/// An alarm then ticks until the worker has been to its scheduler. Called on the worker's kernel
+/// thread, in a handler.
 pub(crate) fn leave_later(watched: &'static Watched) {
     if watched.is_wanted() {
         alarm::start_for_others(watched);
     }
 }
 
-/// A thread that is suspended on `watched`'s worker has to run there, for a signal: the worker
-/// comes to its scheduler as soon as its code may be left. On its kernel thread, in a handler that
-/// has interrupted that code.
+/// A thread that is suspended on `watched`'s worker has to run there, because it has a signal. The
+/// worker goes to its scheduler as soon as its code may be left. Called on the worker's kernel
+/// thread, in a handler that has interrupted that code.
 ///
 /// # Safety
-/// In the handler with this frame.
+/// Call it in the handler with this frame.
 pub(crate) unsafe fn leave_soon(watched: &'static Watched, frame: SignalFrame) {
     // SAFETY: as the caller says.
     if let Some(left) = unsafe { look_for_others(watched, &*frame.context) } {
@@ -335,11 +355,11 @@ pub(crate) unsafe fn leave_soon(watched: &'static Watched, frame: SignalFrame) {
     }
 }
 
-/// Can the interrupted code be left at once, for a thread that has to run? If not, an alarm asks
+/// Can the interrupted code be left at once, for a thread that has to run? If not, an alarm tries
 /// again.
 ///
 /// # Safety
-/// In the handler, on the record's kernel thread.
+/// Call it in the handler, on the record's kernel thread.
 unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Option<Left> {
     if !watched.is_user() {
         return None;
@@ -353,10 +373,10 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Op
     None
 }
 
-/// What the signal is about: a context that is to be left, or nothing.
+/// Evaluates the signal. The result is the context that is to be left, if there is one.
 ///
 /// # Safety
-/// In the handler with these arguments.
+/// Call it in the handler with these arguments.
 unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<Left> {
     // SAFETY: `context` is the interrupted state, in the handler.
     let slept = unsafe { restart::restart(context) };
@@ -373,8 +393,8 @@ unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<L
         // SAFETY: in the handler, on the record's kernel thread.
         unsafe { alarm::tick(watched, context, slept, queued.uid) }
     } else {
-        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is
-        // about.
+        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`, which publishes what
+        // the signal is about.
         // SAFETY: as above, and the signal is pending.
         watched.trap.pending.load(Acquire) != 0 && unsafe { sample(watched, context, !slept) }
     };
@@ -382,20 +402,21 @@ unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<L
     Some(Left { watched, lowest })
 }
 
-/// Did [`send`] of this process send it, or a timer? Timers with this signal are ours: nobody else
-/// uses its number.
+/// Was the signal sent by [`send`] or [`kick`] of this process, or by a timer? Timers with this
+/// signal belong to the monitor: no other code uses its number.
 fn is_ours(queued: &InterruptedQueued) -> bool {
-    // SAFETY: only asks.
+    // SAFETY: the call only asks.
     let is_sent =
         || (queued.errno == MARK || queued.errno == KICK) && queued.pid == unsafe { libc::getpid() };
     queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 
-/// One sample of what `watched`, this kernel thread, was doing. True if the context is to be left,
-/// because it spins or has had its time. Not `awake`: it was in a system call that sleeps.
+/// Takes one sample of `watched`, whose kernel thread this is. The result is true if the context is
+/// to be left because it spins or has had its time. If `awake` is false, the thread was in a system
+/// call that sleeps.
 ///
 /// # Safety
-/// In the handler of the signal, which is pending for this record.
+/// Call it in the handler of the signal, which is pending for this record.
 unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: bool) -> bool {
     let trap = &watched.trap;
     // ORDERING: Relaxed; acquired with `pending`.
@@ -406,7 +427,8 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     let found = if current { unsafe { judge(watched, context, overdue) } } else { SampleVerdict::Stale };
     // ORDERING: Relaxed; released by the next store.
     trap.verdict.store(found as u32, Relaxed);
-    // ORDERING: Release pairs with the watcher's Acquire: the verdict is there, the sample is left.
+    // ORDERING: Release pairs with the watcher's Acquire: the verdict is there, and the handler no
+    // longer uses the sample.
     trap.pending.store(0, Release);
     if found == SampleVerdict::Spins {
         alarm::start(watched);
@@ -414,7 +436,7 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     matches!(found, SampleVerdict::Spins | SampleVerdict::Overdue)
 }
 
-/// What kind of code was interrupted.
+/// The kind of the interrupted code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum InterruptedCode {
     /// The program's own.
@@ -423,10 +445,10 @@ pub(super) enum InterruptedCode {
     Leaf,
     /// The allocator, called by the program.
     Allocator,
-    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program or where a
-    /// library was seen waiting.
+    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program, or called from
+    /// where a library was seen waiting.
     Yields,
-    /// Any other, or no room on its stack.
+    /// Any other code, or a stack with too little room.
     Elsewhere,
 }
 
@@ -436,12 +458,12 @@ impl InterruptedCode {
     }
 }
 
-/// Where the code was interrupted. What was interrupted in a call of the C library is made a sample
-/// of the code that called it.
+/// The kind of the interrupted code. If the program's call of the C library was interrupted, `now`
+/// becomes a sample of the calling code.
 ///
 /// # Safety
-/// In the handler; `context` is the state of `watched` that it interrupted, and `now` a sample of
-/// it.
+/// Call it in the handler. `context` is the state of `watched` that the handler interrupted, and
+/// `now` is a sample of it.
 pub(super) unsafe fn place(
     watched: &'static Watched,
     context: &ucontext_t,
@@ -463,17 +485,18 @@ pub(super) unsafe fn place(
         unsafe { called(watched, context, now) }
     };
     if place != InterruptedCode::Elsewhere {
-        // SAFETY: the code that is interrupted, or the one that has called it.
+        // SAFETY: this is the interrupted code, or the code that has called it.
         let frame = unsafe { frame_of(watched, &at) };
         now.keeps(&at.saved, &frame);
     }
     place
 }
 
-/// [`place`] in code that is not the program's: the caller, and what it has called.
+/// [`place`] for code that is not the program's: the caller, and the kind of function that it has
+/// called.
 ///
 /// # Safety
-/// As [`place`].
+/// As for [`place`].
 unsafe fn called(
     watched: &'static Watched,
     context: &ucontext_t,
@@ -494,16 +517,18 @@ unsafe fn called(
     (caller, if kind == CalledFunction::Leaf { InterruptedCode::Leaf } else { InterruptedCode::Allocator })
 }
 
-/// Bytes of a frame that are looked at.
+/// Bytes of a frame that are compared. Derived: from `FRAME_WORDS`.
 const FRAME_BYTES: usize = FRAME_WORDS * size_of::<usize>();
-/// Words at the stack pointer that are looked at in a larger frame; the others lie below the frame
-/// pointer.
+/// Number of words at the stack pointer that are compared in a frame with a frame pointer; the
+/// other words lie below the frame pointer. Chosen: a third of `FRAME_WORDS`; any value from 4 to
+/// 16 will do.
 const LOWEST_WORDS: usize = 8;
-/// A frame that is larger has no frame pointer, as far as can be reported.
+/// Bytes of the largest frame in which the register RBP counts as a frame pointer. Chosen: larger
+/// than most frames; any value from 4 KiB to 64 KiB will do.
 const LARGEST_FRAME: usize = 16 << 10;
 
-/// Words of the frame of code that stands at `at`: those at the stack pointer, and those below the
-/// frame pointer, if that seems to be one.
+/// Words of the frame of the code at `at`: the words at the stack pointer, and the words below the
+/// frame pointer if RBP seems to be one.
 ///
 /// # Safety
 /// The code stands there, on this kernel thread.
@@ -525,18 +550,19 @@ unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME_WORDS
         } else {
             pointer - (index + 1 - LOWEST_WORDS) * size_of::<usize>()
         };
-        // SAFETY: within the stack that the code stands on, above its stack pointer.
+        // SAFETY: the word lies within the stack on which the code runs, above its stack pointer.
         *word = unsafe { (address as *const usize).read() };
     }
     frame
 }
 
-/// Does a library wait around `sched_yield` or `pthread_spin_lock`, called from where the last
-/// sample found it? As calls in a row of `sched_yield` that come to the layer above
-/// (`sched::demands`), it is taken for waiting on other threads then.
+/// Does a library wait around `sched_yield` or `pthread_spin_lock`? The answer is yes if the last
+/// sample was taken in such a call too, with the same stack pointer and switch count. The library
+/// then counts as waiting for other threads, like repeated calls of `sched_yield` that reach the
+/// layer above (`sched::demands`).
 ///
 /// # Safety
-/// As [`place`]; the samples are of one worker.
+/// As for [`place`]; the samples are of one worker.
 unsafe fn demands(now: &StallSample, before: &StallSample) -> bool {
     // SAFETY: the code was being executed.
     let caller = || unsafe { spin::leaf_caller(now) };
@@ -551,17 +577,19 @@ unsafe fn demands(now: &StallSample, before: &StallSample) -> bool {
     demands
 }
 
+/// The verdict on one sample.
+///
 /// # Safety
-/// As [`sample`].
+/// As for [`sample`].
 unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> SampleVerdict {
     let mut now = spin::sample(context, watched.switch_count());
     keep_for_people(watched, &now);
     // SAFETY: passed on.
     let place = unsafe { place(watched, context, &mut now) };
-    // SAFETY: in the handler, with `pending` set: nobody else touches the sample.
+    // SAFETY: in the handler, with `pending` set, no other code touches the sample.
     let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
-    // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
+    // SAFETY: passed on; the stack has room, or the place would not have been examined.
     let demands =
         place == InterruptedCode::Elsewhere && has_room(watched, now.sp) && unsafe { demands(&now, &before) };
     if place == InterruptedCode::Elsewhere && !demands {
@@ -596,8 +624,8 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     }
 }
 
-/// A sample that was taken in the allocator, which is not left: a loop around it that waits is left
-/// as soon as it is found outside.
+/// The verdict on a sample in the allocator, which is not left. A loop around the allocator that
+/// waits is left as soon as it is found outside.
 fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) -> SampleVerdict {
     if regions::is_known_loop(watched.region(), site) {
         alarm::start(watched);
@@ -608,10 +636,10 @@ fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) ->
     SampleVerdict::Elsewhere
 }
 
-/// Keeps where the sample was taken for [`super::standing`].
+/// Stores where the sample was taken, for [`super::standing`].
 fn keep_for_people(watched: &'static Watched, now: &StallSample) {
     let trap = &watched.trap;
-    // ORDERING: Relaxed; only notified.
+    // ORDERING: Relaxed; the value is only reported to people.
     trap.ip.store(now.ip, Relaxed);
     // ORDERING: as above.
     trap.sp.store(now.sp, Relaxed);
@@ -624,7 +652,7 @@ fn trap_sample(watched: &'static Watched) -> *mut StallSample {
 }
 
 /// The lowest address of the running context's own stack, if `sp` lies in it. The program's code
-/// may stand on any other memory: a coroutine's stack, a block of the heap, an alternate signal
+/// may run on any other memory: a coroutine's stack, a block of the heap, an alternate signal
 /// stack.
 fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
     // SAFETY: in the handler, on the kernel thread of the record.
@@ -632,7 +660,7 @@ fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
     if crate::mutant!(unknown_stacks_are_left) { known.or(Some(0)) } else { known }
 }
 
-/// May the interrupted stack be left and used a little more?
+/// May the interrupted stack be left, and does it have room for the frame and the switch?
 fn has_room(watched: &'static Watched, sp: usize) -> bool {
     if crate::mutant!(unknown_stacks_are_left) {
         return true;
@@ -640,40 +668,41 @@ fn has_room(watched: &'static Watched, sp: usize) -> bool {
     lowest_of_stack(watched, sp).is_some_and(|lowest| sp - lowest >= ROOM_WITH_FRAME)
 }
 
-/// Switches to another context; back when this one is resumed. False if there was nobody to switch
-/// to.
+/// Switches to another context, and returns when the interrupted context is resumed. The result is
+/// false if there was no context to switch to.
 ///
 /// # Safety
-/// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the
-/// stack of that code.
+/// Call it in the handler that interrupted program code of `watched`, on the stack of that code.
+/// The handler has nothing else to do.
 unsafe fn yield_to_others(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(WorkerMode::Scheduler);
-    // The mask of the interrupted code, which lets the signal through: it has just come.
+    // The mask becomes that of the interrupted code, which lets the signal through: it has just
+    // come.
     // SAFETY: the first word of a set is the kernel's.
     signals::set_mask(unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() });
     observer::notify(|| SchedulerEvent::Preempted);
-    // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
+    // SAFETY: the hook's contract (`Hooks::preempt`); mode and stack are as it requires.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
     compiler_fence(SeqCst);
     if went {
-        // `watched` may be another kernel thread's by now.
+        // `watched` may be the record of another kernel thread than this one by now.
         count(&TALLY.preemptions);
-        // SAFETY: the interrupted context's own description.
+        // SAFETY: this is the interrupted context's own description.
         unsafe { keep_alternate_stack(context) };
     } else {
-        // ORDERING: Relaxed; the watcher's next look takes it or not.
+        // ORDERING: Relaxed; the watcher's next look may take this verdict or miss it.
         watched.trap.verdict.store(SampleVerdict::Alone as u32, Relaxed);
         watched.set_mode(WorkerMode::User);
     }
     went
 }
 
-/// `sigreturn` also restores the alternate signal stack, a property of the kernel thread: it must
-/// be the one that the kernel thread on which we now are has.
+/// Stores the alternate signal stack of the present kernel thread in `context`. `sigreturn` also
+/// restores the alternate signal stack, which belongs to the kernel thread and not to the context.
 ///
 /// # Safety
-/// In the handler whose context this is.
+/// Call it in the handler whose context this is.
 unsafe fn keep_alternate_stack(context: &mut ucontext_t) {
-    // SAFETY: only asks, into the caller's own structure.
+    // SAFETY: the call only asks, and writes into the caller's own structure.
     unsafe { crate::fault::ask_alternate(ptr::null(), &raw mut context.uc_stack) };
 }

@@ -1,64 +1,73 @@
 //! Tells a loop that waits from code that computes, by comparing samples of the interrupted
 //! registers.
 //!
-//! A loop that waits for a flag recomputes the same values: between two samples the stack pointer
-//! is the same, the instruction pointer stays in one small window, and no register has changed but
-//! perhaps a counter. Code that computes advances: pointers, counters and values move. In between
-//! is doubt: two or three general registers that change may be a waiting loop with a back-off, or
-//! an integer loop over an array. Vector registers that change are no doubt.
+//! A loop that waits for a flag recomputes the same values. Between two samples its stack pointer
+//! stays the same, its instruction pointer stays in a small window, and at most one register, a
+//! counter, changes. Code that computes advances: pointers, counters and values move.
 //!
-//! Two equal samples may mean as little as that the code has not run: where signals come late, on a
-//! virtual machine above all, the next one is there before the interrupted code has executed an
-//! instruction, and every loop looks as if it waited. A loop that waits is seen at another
-//! instruction sooner or later; so equal samples count only when there are [`EQUAL_SAMPLES`] in a
-//! row (most samples of a loop around `pause` are equal).
+//! The case in between is *suspect*: two or three general registers change. That may be a waiting
+//! loop with a back-off, or an integer loop over an array. If a vector register changes, the code
+//! computes.
 //!
-//! *Loops with a call in them.* A call changes every register that calls may change. So a sample
-//! that was taken in a function of the C library is one of the code that called it: its instruction
-//! and stack pointer, the registers that calls keep, and some words of its frame. Two such samples,
-//! or one of them and one of the program's own code, are compared by those alone. A call that has
-//! moved bytes gets on, whatever else is the same.
+//! Two equal samples may only mean that the code has not run. Where signals come late, above all on
+//! a virtual machine, the next signal can arrive before the interrupted code has executed an
+//! instruction. Every loop then looks as if it waited. A loop that waits is seen at another
+//! instruction sooner or later, though most samples of a loop around `pause` are equal. So equal
+//! samples count only when there are [`EQUAL_SAMPLES`] in a row.
 //!
-//! What may not live here: signals and what to do about a spin.
+//! *Loops with a call in them.* A call may change all registers that are not callee-saved. So a
+//! sample taken in a function of the C library becomes a sample of the caller. It then holds the
+//! caller's instruction and stack pointer, the callee-saved registers, and some words of the
+//! caller's frame. Two such samples, or one of them and one of the program's own code, are compared
+//! by these values alone. A call that has moved bytes counts as progress, even if everything else
+//! is the same.
 //!
-//! Tried and rejected: counting general registers alone, with three that may differ. A loop over an
-//! array of floats changes one general register, its index. The time between samples, as a proof
-//! that the code has run: the kernel, or who runs the virtual machine, may have taken all of it (80
-//! us were seen between two signals with no instruction between them).
+//! What may not live here: signals, and the reaction to a spin.
+//!
+//! Tried and rejected:
+//! * Counting general registers alone, with three that may differ. A loop over an array of floats
+//!   changes one general register, its index.
+//! * The time between samples as a proof that the code has run. The kernel or the hypervisor may
+//!   have taken all of it: 80 us were seen between two signals with no instruction between them.
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86_64::{leaf_caller, sample, stack_pointer};
 
 #[cfg(target_arch = "aarch64")]
 pub(super) use aarch64::{leaf_caller, sample, stack_pointer};
 
-/// General registers in a sample, besides instruction and stack pointer.
+/// Number of general registers in a sample, besides instruction and stack pointer. Given: by the
+/// processor.
 const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 15 } else { 31 };
-/// Bytes of code that one waiting loop may span.
+/// Bytes of code that one waiting loop may span. Chosen: larger than loops with a back-off, smaller
+/// than most functions; any value from 256 to 1024 will do.
 pub(super) const LOOP_BYTES: usize = 512;
-/// General registers that may differ between two samples of a waiting loop: a counter.
+/// Number of general registers that may differ between two samples of a waiting loop. Derived: one
+/// counter.
 const REGISTERS_OF_WAIT: usize = 1;
-/// General registers that may differ in a loop that perhaps waits: also a loaded value and a
-/// temporary.
+/// Number of general registers that may differ between two samples of a loop that perhaps waits.
+/// Derived: a counter, a loaded value and a temporary.
 const REGISTERS_OF_SUSPECT: usize = 3;
-/// Equal samples in a row, after the first, from which on the code is taken to have run in between.
+/// Number of equal samples in a row, after the first, from which on the code is taken to have run
+/// in between. Derived: on a virtual machine a third of the samples of a counting loop equalled the
+/// one before (`docs/protocols/stall.md`), so that five in a row are rare.
 const EQUAL_SAMPLES: u32 = 5;
 
-/// What two samples tell.
+/// The result of comparing two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Motion {
-    /// Nothing: they are from different stretches of code.
+    /// Nothing is known: the samples are from different stretches of code.
     Unknown,
     /// The code stands still: it waits, or has not run.
     Still,
-    /// The code does not get on.
+    /// The code makes no progress.
     Spins,
-    /// It may be waiting or computing.
+    /// The code may be waiting or computing.
     Suspect,
-    /// The code gets on.
+    /// The code makes progress.
     Computes,
 }
 
-/// The interrupted state.
+/// The interrupted state of a worker.
 #[derive(Clone, Copy)]
 pub(super) struct StallSample {
     /// Instruction pointer.
@@ -66,23 +75,24 @@ pub(super) struct StallSample {
     /// Stack pointer.
     pub(super) sp: usize,
     registers: [usize; REGISTERS],
-    /// All vector registers folded into a word.
+    /// All vector registers, folded into a word.
     vectors: u64,
     /// The worker's `switch_count`: samples of different stretches of code are not compared.
     pub(super) switch_count: u32,
-    /// How many before it, in a row, were equal to it.
+    /// Number of earlier samples, in a row, that were equal to this one.
     equals: u32,
-    /// Taken in a call: where. Zero: in the code itself.
+    /// The interrupted address, if the sample was taken in a call; zero if in the code itself.
     inside: usize,
-    /// The call has done something.
+    /// The call has moved bytes.
     gets_on: bool,
-    /// What the code keeps across calls: registers, and words of its frame.
+    /// Values that the code keeps across calls: callee-saved registers, and words of its frame.
     kept: [usize; KEPT + FRAME_WORDS],
 }
 
-/// Registers that calls keep.
+/// Number of registers that calls keep. Given: by the ABI.
 pub(super) const KEPT: usize = 6;
-/// Words of a frame that are looked at.
+/// Number of words of a frame that are compared. Chosen: room for the variables of a small loop;
+/// any value from 16 to 32 will do.
 pub(super) const FRAME_WORDS: usize = 24;
 
 impl StallSample {
@@ -98,24 +108,25 @@ impl StallSample {
         kept: [0; KEPT + FRAME_WORDS],
     };
 
-    /// The sample is one of the code at `ip` with `sp`, which has called what was interrupted.
-    /// `gets_on`: the call has done something.
+    /// Makes this a sample of the calling code at `ip` with `sp`, which has called the interrupted
+    /// code. `gets_on`: the call has moved bytes.
     pub(super) fn is_of_caller(&mut self, (ip, sp): (usize, usize), gets_on: bool) {
         (self.inside, self.ip, self.sp, self.gets_on) = (self.ip, ip, sp, gets_on);
     }
 
-    /// What the code keeps across calls: registers, and words of its frame.
+    /// Stores the values that the code keeps across calls: callee-saved registers, and words of its
+    /// frame.
     pub(super) fn keeps(&mut self, registers: &[usize; KEPT], frame: &[usize; FRAME_WORDS]) {
         self.kept[..KEPT].copy_from_slice(registers);
         self.kept[KEPT..].copy_from_slice(frame);
     }
 
-    /// Was it taken in a call?
+    /// Was the sample taken in a call?
     pub(super) fn is_in_call(&self) -> bool {
         self.inside != 0
     }
 
-    /// Puts this sample in the place of `last`, which is returned.
+    /// Replaces `last` by this sample and returns the replaced one.
     pub(super) fn succeed(&mut self, last: &mut StallSample) -> StallSample {
         self.equals = if self.is_equal(last) { last.equals.saturating_add(1) } else { 0 };
         core::mem::replace(last, *self)
@@ -127,7 +138,7 @@ impl StallSample {
             && self.registers == other.registers
     }
 
-    /// What happened between `earlier`, which this sample has succeeded, and this sample.
+    /// The motion between `earlier`, which this sample has replaced, and this sample.
     pub(super) fn since(&self, earlier: &StallSample) -> Motion {
         if earlier.ip == 0 || self.switch_count != earlier.switch_count {
             return Motion::Unknown;
@@ -183,10 +194,11 @@ mod x86_64 {
         context.uc_mcontext.gregs[REG_RSP as usize] as usize
     }
 
-    /// The low halves of the vector registers: wider instructions change them too.
+    /// Folds the low halves of the vector registers into a word; wider instructions change the low
+    /// halves too.
     fn fold(context: &ucontext_t) -> u64 {
-        // SAFETY: null, or the kernel's copy of the interrupted state, which lives as long as the
-        // context.
+        // SAFETY: the pointer is null, or points to the kernel's copy of the interrupted state,
+        // which lives as long as the context.
         let Some(state) = (unsafe { context.uc_mcontext.fpregs.as_ref() }) else { return 0 };
         let words = state._xmm.iter().flat_map(|register| register.element);
         words.fold(0, |folded: u64, word| {
@@ -194,10 +206,10 @@ mod x86_64 {
         })
     }
 
-    /// Where a function without a frame, interrupted at `sample`, returns to.
+    /// The return address of a function without a frame that was interrupted at `sample`.
     ///
     /// # Safety
-    /// The sample's stack pointer is the one of code that is being executed.
+    /// The sample's stack pointer belongs to code that is being executed.
     pub(in crate::stall) unsafe fn leaf_caller(sample: &StallSample) -> usize {
         // SAFETY: the word at the stack pointer is mapped, whatever it means.
         unsafe { (sample.sp as *const usize).read() }
@@ -206,11 +218,11 @@ mod x86_64 {
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64 {
-    use super::Sample;
+    use super::StallSample;
     use libc::ucontext_t;
 
-    /// The registers of the interrupted code; the vector registers are not looked at, so that loops
-    /// over arrays of floats are in doubt here.
+    /// The registers of the interrupted code. The vector registers are not read, so that loops over
+    /// arrays of floats are suspect here.
     pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> StallSample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
@@ -222,10 +234,10 @@ mod aarch64 {
         context.uc_mcontext.sp as usize
     }
 
-    /// Where a function without a frame, interrupted at `sample`, returns to.
+    /// The return address of a function without a frame that was interrupted at `sample`.
     ///
     /// # Safety
-    /// None here: the link register is in the sample.
+    /// There is no condition here: the link register is in the sample.
     pub(in crate::stall) unsafe fn leaf_caller(sample: &StallSample) -> usize {
         sample.registers[30]
     }
@@ -265,7 +277,8 @@ mod tests {
         assert_eq!(deeper.since(&at(0x400, 0)), Motion::Computes);
     }
 
-    /// Taken in a call from `ip`, with so many words changed since then.
+    /// A sample that was taken in a call from `ip`; `changed` of its compared words differ from
+    /// those of other samples.
     fn in_call(ip: usize, changed: usize) -> StallSample {
         let mut s = at(0x9000 + changed, REGISTERS);
         s.is_of_caller((ip, 0x1000), false);

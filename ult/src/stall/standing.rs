@@ -1,17 +1,20 @@
-//! Workers that stand still, for whoever tells people of it: which, in which region, and where
-//! their code is.
+//! Lists workers that stand still, for code that reports them to people: the worker, its region,
+//! and the position of its code.
 //!
-//! Nothing here is done by itself, and nothing follows from it. What may not live here:
-//! interrupting anybody. A worker that sleeps is not woken to be looked at.
+//! This module does nothing by itself, and no decision depends on it. What may not live here:
+//! interrupting a worker. A worker that sleeps is not woken for a report.
 //!
-//! *Where the code is.* Of a thread that sleeps in the kernel `/proc` tells the program counter and
-//! the stack pointer; of one that runs the monitor's last sample is taken, if it is of this
-//! standstill. From there on the stack's words are read (through the kernel, so that what is gone
-//! is no fault): those that lie in program code, behind a call, are return addresses, or were once.
-//! So a function may be named that has returned already, but as a rule the list is the stack.
+//! *Where the code is.* If a thread sleeps in the kernel, `/proc` shows its program counter and
+//! stack pointer. If it runs, the monitor's last sample is used, provided that it is of this
+//! standstill. From the stack pointer on the words of the stack are read. They are read through the
+//! kernel, so that unmapped memory causes no fault.
 //!
-//! Rejected: unwinding in a signal handler. It would wake sleepers, and the unwinder's look at the
-//! loaded objects waits for a lock with older C libraries.
+//! A word counts as a return address if it lies in program code, directly behind a call
+//! instruction. It may be one that was used earlier. So the list may name a function that has
+//! returned already, but as a rule it is the call stack.
+//!
+//! Rejected: unwinding in a signal handler. It would wake sleeping threads, and with older C
+//! libraries the unwinder waits for a lock when it examines the loaded objects.
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -20,25 +23,26 @@ use super::objects;
 use super::watched::Watched;
 use super::watcher;
 
-/// Bytes of a stack that are looked at.
+/// Bytes of a stack that are searched. Chosen: several calls of usual functions; any value from 8
+/// KiB to 64 KiB will do.
 const STACK_BYTES_SEARCHED: usize = 16 << 10;
 
-/// A worker whose thread is in the program's code, with somebody behind it, or from whom those have
-/// been taken over.
+/// A worker whose thread is in the program's code while contexts wait behind it, or after these
+/// contexts have been taken over.
 #[derive(Clone, Copy)]
 pub struct Standing {
     watched: &'static Watched,
     /// Its kernel thread.
     pub tid: i32,
-    /// It has not come to a switch point as long as this stays.
+    /// The worker has not come to a switch point as long as this value stays.
     pub switch_count: u32,
-    /// The region whose code it runs (address of its outlined function), 0 if unknown.
+    /// The region whose code the worker runs (address of its outlined function), 0 if unknown.
     pub region: usize,
-    /// Another worker has taken over what waited behind it.
+    /// Another worker has taken over the contexts that waited behind this one.
     pub is_stood_in_for: bool,
 }
 
-/// All of them. Any thread.
+/// All workers that stand still. Any thread may call it.
 pub fn standing() -> impl Iterator<Item = Standing> {
     watcher::records().filter_map(|watched| {
         let (tid, switch_count) = (watched.tid(), watched.switch_count());
@@ -49,25 +53,26 @@ pub fn standing() -> impl Iterator<Item = Standing> {
 }
 
 impl Standing {
-    /// Tells workers apart.
+    /// A number that distinguishes workers.
     pub fn worker(&self) -> usize {
         core::ptr::from_ref(self.watched).addr()
     }
 
-    /// Does it still stand there?
+    /// Does the worker still stand still, in the same stretch of code?
     pub fn goes_on_standing(&self) -> bool {
         self.watched.tid() == self.tid
             && self.watched.is_user()
             && self.watched.switch_count() == self.switch_count
     }
 
-    /// Does it sleep in the kernel?
+    /// Does the worker's thread sleep in the kernel?
     pub fn sleeps(&self) -> bool {
         matches!(clock::state(self.tid), KernelThreadState::Asleep | KernelThreadState::Held)
     }
 
-    /// Addresses in the code, the newest first: where it is, then what looks like return addresses
-    /// into the program. Nothing if that cannot be found out. Not in a signal handler.
+    /// Addresses in the code, the newest first: the present position, then words that look like
+    /// return addresses into the program. The list is empty if they cannot be found out. Must not
+    /// be called in a signal handler.
     pub fn stack(&self) -> Vec<usize> {
         let found = if self.sleeps() { asleep_at(self.tid) } else { self.sampled_at() };
         let Some((ip, sp)) = found else { return Vec::new() };
@@ -80,8 +85,8 @@ impl Standing {
 
     fn sampled_at(&self) -> Option<(usize, usize)> {
         let trap = &self.watched.trap;
-        // ORDERING: Relaxed; three values that may be of two samples: then the list is of little
-        // use.
+        // ORDERING: Relaxed; the three values may be of two samples, and the list is of little use
+        // then.
         (trap.sampled.load(Relaxed) == u64::from(self.switch_count) + 1)
             .then(|| (trap.ip.load(Relaxed), trap.sp.load(Relaxed)))
     }
@@ -96,15 +101,15 @@ fn asleep_at(tid: i32) -> Option<(usize, usize)> {
     Some((ip, sp))
 }
 
-/// The stack's words from `sp` on, as far as they are there.
+/// The words of the stack from `sp` on, as far as the memory is mapped.
 fn words_at(sp: usize) -> Vec<usize> {
     let mut words = vec![0_usize; STACK_BYTES_SEARCHED / size_of::<usize>()];
     let start = sp.next_multiple_of(size_of::<usize>());
-    // Page by page: a piece that is not all there is not read at all.
+    // The loop reads page by page: the kernel does not read a piece that is only partly mapped.
     let mut got = 0;
     while got < STACK_BYTES_SEARCHED {
         let wanted = (STACK_BYTES_SEARCHED - got).min(4096 - (start + got) % 4096);
-        // SAFETY: within the vector's bounds.
+        // SAFETY: the destination lies within the vector's bounds.
         if !unsafe { copy_if_there(words.as_mut_ptr().cast::<u8>().wrapping_add(got), start + got, wanted) } {
             break;
         }
@@ -121,21 +126,21 @@ fn words_at(sp: usize) -> Vec<usize> {
 unsafe fn copy_if_there(into: *mut u8, address: usize, bytes: usize) -> bool {
     let here = libc::iovec { iov_base: into.cast(), iov_len: bytes };
     let there = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes };
-    // SAFETY: the kernel writes as the caller says, and looks itself whether the other side is
-    // there.
+    // SAFETY: the kernel writes as the caller says, and checks itself whether the other side is
+    // mapped.
     unsafe {
         libc::process_vm_readv(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) == bytes as isize
     }
 }
 
-/// Is the instruction in front of this address, which was in program code when that was looked for
-/// last, a call?
+/// Is the instruction in front of this address a call? The address was in program code at the last
+/// check.
 fn follows_a_call(address: usize) -> bool {
     if !objects::is_program_code(address - 8) {
         return false;
     }
     let mut before = [0_u8; 8];
-    // SAFETY: eight bytes. The object may have been closed since it was looked for.
+    // SAFETY: the buffer has eight bytes. The object may have been closed since the check.
     if !unsafe { copy_if_there(before.as_mut_ptr(), address - 8, before.len()) } {
         return false;
     }

@@ -1,19 +1,22 @@
-//! Who has called the code that a signal has interrupted, by the call frame information of the C
-//! library and of the kernel's own object.
+//! Finds the caller of the code that a signal has interrupted, by the call frame information of the
+//! C library and of the kernel's own object.
 //!
-//! Only those two: they are never unloaded, all of their code is described, and most of it simply.
-//! One step reads the tables where they are mapped, allocates nothing and takes no lock, so it may
-//! be made in a signal handler. Of a frame the caller's instruction pointer, stack pointer and
-//! callee-saved registers are found; whatever needs more than that (expressions, values in other
-//! registers) ends the search.
+//! Only these two objects are used. They are never unloaded, all of their code is described, and
+//! most of it simply. One step reads the tables where they are mapped; it allocates nothing and
+//! takes no lock, so it may be made in a signal handler. The step finds the caller's instruction
+//! pointer, stack pointer and callee-saved registers. If a frame needs more than that (expressions,
+//! values in other registers), the search ends.
+//!
+//! What may not live here: which functions may be left ([`super::leaf`]).
 //!
 //! Sources: System V ABI, AMD64 supplement, 3.6.2 and 4.2.4; Linux Standard Base 5.0, 10.6
 //! (`.eh_frame`, `.eh_frame_hdr`); DWARF 5, 6.4.2.
 //!
-//! Rejected: *the unwinder of the compiler's library*. It asks the loader for its list of objects,
-//! and waits for its lock with older C libraries. *Words on the stack that look like return
-//! addresses.* What is left is left for good if the caller is not the program: a guess is not
-//! enough.
+//! Rejected:
+//! * The unwinder of the compiler's library. It asks the loader for its list of objects, and with
+//!   older C libraries it waits for the loader's lock.
+//! * Words on the stack that look like return addresses. If the caller is not the program, code
+//!   that the handler leaves may never be resumed, so a guess is not enough.
 use super::spin::KEPT;
 use crate::objects::LoadedObject;
 
@@ -25,16 +28,16 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// The executable parts of `object`, if it has a table that is sorted.
+    /// The executable parts of `object`, if it has a sorted table.
     pub(super) fn parts(object: &LoadedObject) -> impl Iterator<Item = Described> {
         let table = object.frames().filter(|&table| is_sorted(table));
         table.into_iter().flat_map(move |table| object.code().map(move |code| Described { code, table }))
     }
 
-    /// The function of `object` that begins at `start`, for itself.
+    /// The function of `object` that begins at `start`, as a part of its own.
     pub(super) fn function(object: &LoadedObject, start: usize) -> Option<(usize, Described)> {
         let table = object.frames().filter(|&table| is_sorted(table))?;
-        // SAFETY: a table of an object that is mapped.
+        // SAFETY: the table belongs to a mapped object.
         let (entry, _) = unsafe { find(table, start) }?;
         (entry.start == start).then_some((start, Described { code: (start, start + entry.length), table }))
     }
@@ -44,18 +47,20 @@ impl Described {
     }
 }
 
-/// Callee-saved registers that are followed, RBX, RBP and R12 to R15: their numbers in the tables.
+/// Numbers, in the tables, of the callee-saved registers that are followed: RBX, RBP and R12 to
+/// R15. Given: by the ABI.
 const NUMBERS: [u8; KEPT] = [3, 6, 12, 13, 14, 15];
-/// The place of RBP among them.
+/// Index of RBP in `NUMBERS`. Derived: from `NUMBERS`.
 pub(super) const RBP: usize = 1;
-/// The number of the stack pointer in the tables.
+/// Number of the stack pointer in the tables. Given: by the ABI.
 const RSP: u8 = 7;
-/// The number of the column for the return address.
+/// Number of the column for the return address. Given: by the ABI.
 const RETURN: u8 = 16;
-/// A frame of the C library that is larger is none that is looked through.
+/// Bytes of the largest frame of the C library that is looked through. Chosen: larger than the
+/// frames of the functions in `leaf`; any value from 16 KiB to 256 KiB will do.
 const LARGEST_FRAME_BYTES: usize = 64 << 10;
 
-/// Where code is, and what it keeps across calls.
+/// A position in code, and the values that the code keeps across calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) ip: usize,
@@ -73,20 +78,20 @@ impl Point {
         Point { ip: register(REG_RIP), sp: register(REG_RSP), saved }
     }
 
-    /// The interrupted state; what is kept across calls is not looked at.
+    /// The interrupted state; the values that are kept across calls are not read.
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) fn of(context: &libc::ucontext_t) -> Point {
         Point { ip: context.uc_mcontext.pc as usize, sp: context.uc_mcontext.sp as usize, saved: [0; KEPT] }
     }
 }
 
-/// The caller's point, and where the function begins whose code `at` lies in. `interrupted`: `at`
-/// is an interrupted instruction, not one behind a call. `is_own`: does an address lie in the stack
-/// that the code stands on?
+/// The caller's point, and the start of the function that contains `at`. `interrupted`: `at` is an
+/// interrupted instruction, not one behind a call. `is_own`: does an address lie in the stack on
+/// which the code runs?
 ///
 /// # Safety
 /// `at` is the state of code that is being executed on this kernel thread, or a caller that this
-/// has found; `part` contains it.
+/// function has found; `part` contains it.
 pub(super) unsafe fn step(
     part: &Described,
     at: &Point,
@@ -97,7 +102,7 @@ pub(super) unsafe fn step(
         return None;
     }
     let sought = if interrupted { at.ip } else { at.ip - 1 };
-    // SAFETY: a table of an object that is not unloaded, as the caller says.
+    // SAFETY: the table belongs to an object that is not unloaded, as the caller says.
     let (entry, common) = unsafe { find(part.table, sought) }?;
     let mut rules = Rules::NONE;
     // SAFETY: as above; the bounds are the entries' own.
@@ -113,8 +118,8 @@ pub(super) unsafe fn step(
         let address = frame.wrapping_add_signed(offset as isize);
         let inside =
             address >= at.sp.saturating_sub(RED_ZONE) && address < frame && address.is_multiple_of(8);
-        // SAFETY: only words between the stack pointer and the caller's frame are read: the stack
-        // is mapped there.
+        // SAFETY: only words between the stack pointer and the caller's frame are read, and the
+        // stack is mapped there.
         inside.then(|| unsafe { (address as *const usize).read() })
     };
     if !is_frame {
@@ -135,32 +140,34 @@ pub(super) unsafe fn step(
     Some((Point { ip, sp: frame, saved }, entry.start))
 }
 
-/// Bytes below the stack pointer that leaf code may use.
+/// Bytes below the stack pointer that leaf code may use. Given: by the ABI.
 const RED_ZONE: usize = 128;
 
 // ---- rules ------------------------------------------------------------------
 
-/// Where a register of the caller is.
+/// Where the value of a register of the caller is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// Where it was.
+    /// In the same register.
     Same,
-    /// In memory, so far from the frame's address.
+    /// In memory, at this distance from the frame's address.
     At(i64),
-    /// Not simply to be found.
+    /// Not to be found by a simple rule.
     Unknown,
 }
 
-/// Columns that are followed: [`NUMBERS`], then [`RETURN`]. The handler's stack may be a small one
-/// of the program's.
+/// Number of columns that are followed: [`NUMBERS`], then [`RETURN`]. It is small because the
+/// handler may run on a small stack of the program's. Derived: the kept registers and the return
+/// address.
 const COLUMNS: usize = KEPT + 1;
 
-/// The place of a register among them.
+/// The column of a register.
 fn column(register: u64) -> Option<usize> {
     NUMBERS.iter().chain(&[RETURN]).position(|&number| u64::from(number) == register)
 }
 
-/// States that are remembered inside of one another: compilers remember one.
+/// Number of states that may be remembered at a time, one inside of the other. Chosen: compilers
+/// remember one; any value from 1 to 4 will do.
 const REMEMBERED_STATES: usize = 2;
 
 #[derive(Clone, Copy)]
@@ -190,7 +197,7 @@ impl Rules {
         depth: 0,
     };
 
-    /// The address of the frame: the caller's stack pointer.
+    /// The address of the frame, which is the caller's stack pointer.
     fn frame(&self, at: &Point) -> Option<usize> {
         let base = match self.register {
             RSP => at.sp,
@@ -200,14 +207,15 @@ impl Rules {
         Some(base.wrapping_add_signed(self.offset as isize))
     }
 
+    /// Sets the rule of a register, if its column is followed.
     fn set(&mut self, register: u64, rule: Rule) {
         if let Some(column) = column(register) {
             self.rows[column] = rule;
         }
     }
 
-    /// Follows the instructions as far as the one at `until` bytes from the function's beginning.
-    /// None for what is not understood.
+    /// Follows the instructions up to the position at `until` bytes from the function's beginning.
+    /// The result is `None` for an unknown instruction.
     ///
     /// # Safety
     /// The bytes are mapped.
@@ -250,10 +258,11 @@ impl Rules {
         }
     }
 
-    /// One instruction whose number is not in its upper bits; by how much it moves on, if it does.
+    /// Follows one instruction whose number is not in its upper bits. The result says by how much
+    /// it moves the position, if it does.
     ///
     /// # Safety
-    /// As [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn extended(&mut self, code: u8, bytes: &mut Bytes, common: &Common) -> Option<Option<u64>> {
         // SAFETY: as the caller says.
         unsafe {
@@ -325,31 +334,32 @@ struct UnwindEntry {
     instructions: (usize, usize),
 }
 
-/// What the descriptions of many functions have in common.
+/// The common part of the descriptions of many functions.
 struct Common {
     code: u64,
     data: i64,
     instructions: (usize, usize),
 }
 
-/// Of a word: as an offset from its own address, signed, four bytes (`DW_EH_PE_pcrel |
-/// DW_EH_PE_sdata4`).
+/// Encoding of a word: as an offset from its own address, signed, four bytes (`DW_EH_PE_pcrel |
+/// DW_EH_PE_sdata4`). Given: by the ABI.
 const RELATIVE: u8 = 0x1b;
-/// Of the sorted table: version, and the encodings of its parts that compilers' linkers use.
+/// First bytes of the sorted table: its version, and the encodings of its parts that linkers use.
+/// Given: by the ABI.
 const SORTED: [u8; 4] = [1, RELATIVE, 0x03, 0x3b];
 
 fn is_sorted(table: usize) -> bool {
-    // SAFETY: the loader's word for where the table is; it has at least these bytes.
+    // SAFETY: the loader says where the table is; it has at least these bytes.
     table != 0 && unsafe { (table as *const [u8; 4]).read() } == SORTED
 }
 
-/// The description of the function that `ip` lies in.
+/// The description of the function that contains `ip`.
 ///
 /// # Safety
-/// The table is one of an object that is mapped, and sorted.
+/// The table is sorted, and belongs to a mapped object.
 unsafe fn find(table: usize, ip: usize) -> Option<(UnwindEntry, Common)> {
-    // SAFETY: the layout of the table: a pointer, the count, pairs of offsets from the table's own
-    // address.
+    // SAFETY: the layout of the table is a pointer, the count, and pairs of offsets from the
+    // table's own address.
     let (count, pair) = unsafe {
         let pair = move |index: usize| {
             let words = ((table + 12 + 8 * index) as *const [i32; 2]).read_unaligned();
@@ -363,15 +373,17 @@ unsafe fn find(table: usize, ip: usize) -> Option<(UnwindEntry, Common)> {
         if pair(middle)[0] <= ip { low = middle + 1 } else { high = middle }
     }
     let [start, entry] = pair(low.checked_sub(1)?);
-    // SAFETY: the table's own word for where the description is.
+    // SAFETY: the table itself says where the description is.
     unsafe { read_entry(start, entry, ip) }
 }
 
+/// Reads the description at `entry`, if its function contains `ip`.
+///
 /// # Safety
 /// The description of the function at `start` is at `entry`.
 unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(UnwindEntry, Common)> {
-    // SAFETY: the layout of a description: length, where the common part is, beginning and length
-    // of the code, the length of more data, the instructions.
+    // SAFETY: the layout of a description is: its length, the position of the common part,
+    // beginning and length of the code, the length of more data, and the instructions.
     unsafe {
         let mut bytes = Bytes { at: entry, end: entry + 8 };
         let length = bytes.four()? as usize;
@@ -381,7 +393,7 @@ unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(UnwindEnt
         let common = (entry + 4) - bytes.four()? as usize;
         bytes.end = entry + 4 + length;
         let common = read_common(common)?;
-        bytes.four()?; // the beginning, which the sorted table has notified
+        bytes.four()?; // the beginning, which the sorted table has given
         let covers = bytes.four()? as usize;
         if ip - start >= covers {
             return None;
@@ -392,11 +404,13 @@ unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(UnwindEnt
     }
 }
 
+/// Reads the common part of descriptions at `at`.
+///
 /// # Safety
 /// A common part is there.
 unsafe fn read_common(at: usize) -> Option<Common> {
-    // SAFETY: its layout: length, zero, version, a string that says what else is there, factors,
-    // the return address's column, data by that string, instructions.
+    // SAFETY: its layout is: length, zero, version, a string that says what else is there, factors,
+    // the return address's column, data by that string, and instructions.
     unsafe {
         let mut bytes = Bytes { at, end: at + 8 };
         let length = bytes.four()? as usize;
@@ -425,7 +439,7 @@ unsafe fn read_common(at: usize) -> Option<Common> {
     }
 }
 
-/// Bytes that are read one behind the other.
+/// Bytes that are read one after the other.
 struct Bytes {
     at: usize,
     end: usize,
@@ -441,8 +455,10 @@ impl Bytes {
         (at <= self.end).then(|| self.at = at)
     }
 
+    /// Reads a value and moves on.
+    ///
     /// # Safety
-    /// The bytes are mapped, here and below.
+    /// The bytes are mapped; the functions below have the same condition.
     unsafe fn read<T: Copy>(&mut self) -> Option<T> {
         let at = self.at;
         self.skip(size_of::<T>())?;
@@ -465,7 +481,8 @@ impl Bytes {
         unsafe { self.read() }
     }
 
-    /// A number of seven bits per byte, and the bits that it has.
+    /// Reads a number with seven bits per byte. The result also has the number of its bits and its
+    /// last byte.
     unsafe fn seven(&mut self) -> Option<(u64, u32, u8)> {
         let (mut value, mut shift) = (0_u64, 0_u32);
         loop {

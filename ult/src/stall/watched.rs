@@ -1,8 +1,10 @@
-//! What the monitor knows about one worker.
+//! The record that the monitor keeps of one worker.
 //!
-//! Cache lines by writer: the worker itself (every switch), the watcher, the signal handler (two).
-//! The owner's operations are single relaxed stores without read-modify-write, about a nanosecond
-//! each.
+//! The fields are grouped into cache lines by writer: the worker itself (at every switch), the
+//! watcher, and the signal handler (two lines). The owner's operations are single relaxed stores
+//! without read-modify-write; each takes about a nanosecond.
+//!
+//! *Owner* means the worker's kernel thread.
 //!
 //! What may not live here: any decision. The watcher decides ([`super::watcher`]), the handler
 //! judges ([`super::signal`]).
@@ -21,43 +23,45 @@ use super::spin::StallSample;
 use super::{is_urgent, regions, signal, watcher};
 use crate::sync::CachePadded;
 
-/// What a worker is at.
+/// What a worker does at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WorkerMode {
-    /// Asleep in the scheduler, or not a worker at all.
+    /// The worker sleeps in the scheduler, or the kernel thread is no worker.
     Idle = 0,
-    /// In the scheduler, or in another part of the runtime that will come to a switch point by
-    /// itself.
+    /// The worker is in the scheduler, or in another part of the runtime that will come to a switch
+    /// point by itself.
     Scheduler = 1,
-    /// In the program's code.
+    /// The worker runs the program's code.
     User = 2,
 }
 
-/// One per worker, never freed. Written by its kernel thread unless said otherwise; read by the
-/// watcher and, in the signal handler, by the kernel thread itself.
+/// The record of one worker, never freed. The worker's kernel thread writes it unless said
+/// otherwise. The watcher reads it, and so does the kernel thread itself in the signal handler.
 #[repr(C, align(128))]
 pub struct Watched {
-    /// Switch points passed.
+    /// Number of switch points passed.
     switch_count: AtomicU32,
+    /// The [`WorkerMode`].
     mode: AtomicU32,
     /// The kernel thread; zero while no kernel thread uses the record.
     tid: AtomicI32,
-    /// Code address of the parallel region that the running context belongs to; zero: unknown.
+    /// Code address of the parallel region that the running context belongs to; zero if unknown.
     region: AtomicUsize,
-    /// Contexts of other threads that are suspended on this worker or queued at it. Away from the
-    /// turns: who queues something here looks at it.
+    /// Number of contexts of other threads that are suspended on this worker or queued at it. It is
+    /// in another cache line than the switch count, because a thread that queues a context here
+    /// reads it.
     crowd: CachePadded<AtomicU32>,
-    /// Behind this record in the watcher's list; written once, before the record is in the list.
+    /// The next record in the watcher's list; written once, before this record is in the list.
     pub(super) next: AtomicPtr<Watched>,
-    /// The process (counted by forks) in whose list this record is, plus one; zero: in none.
+    /// One while this record is in the watcher's list; zero otherwise.
     listed: AtomicU32,
-    /// A thread that is suspended on this worker has a signal to handle.
+    /// One if a thread that is suspended on this worker has a signal to handle.
     wanted: AtomicU32,
-    /// The record of who took over what waits behind this worker, which blocks; null: nobody since
-    /// the watcher last asked for it.
+    /// The record of the worker that took over the contexts behind this blocked worker. Null: no
+    /// worker has since the watcher last asked.
     heir: AtomicPtr<Watched>,
-    /// The value of `switch_count` for which it was handed off last, plus one; 0: never. Written by
+    /// The value of `switch_count` at the last hand-off, plus one; 0 if there was none. Written by
     /// the watcher.
     handed_off: AtomicU64,
     pub(super) notes: Notes,
@@ -71,32 +75,33 @@ pub(super) struct Notes {
     cell: UnsafeCell<Episode>,
 }
 
-/// Between the watcher and the signal handler.
+/// State that the watcher and the signal handler share.
 #[repr(align(64))]
 pub(super) struct Trap {
-    /// One from before the signal is sent until the handler has judged: never two signals on the
-    /// way to one worker.
+    /// One from before the signal is sent until the handler has judged, so that there are never two
+    /// signals on their way to one worker.
     pub(super) pending: AtomicU32,
     /// The value of `switch_count` for which the signal was sent.
     pub(super) switch_count: AtomicU32,
     /// How long the context has been left alone: zero, [`signal::SUSPECT`] or [`signal::OVERDUE`].
     pub(super) overdue: AtomicU32,
-    /// What the handler found last, a [`signal::SampleVerdict`].
+    /// The handler's last verdict, a [`signal::SampleVerdict`].
     pub(super) verdict: AtomicU32,
-    /// When the signal was sent, nanoseconds.
+    /// When the signal was sent, in nanoseconds.
     pub(super) sent: AtomicU64,
-    /// For people ([`super::standing`]): program counter and stack pointer at the last sample, and
-    /// the value of `switch_count` then, plus one.
+    /// For reports to people ([`super::standing`]): program counter and stack pointer at the last
+    /// sample, and the value of `switch_count` then, plus one.
     pub(super) ip: AtomicUsize,
     pub(super) sp: AtomicUsize,
     pub(super) sampled: AtomicU64,
-    /// The interrupted state at the last sample; the handler's, on the worker's kernel thread.
+    /// The interrupted state at the last sample. The handler alone uses it, on the worker's kernel
+    /// thread.
     pub(super) last: UnsafeCell<StallSample>,
 }
 
-// SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` and
-// `alarm.last` by the worker's kernel thread alone, in the handler, between an observed and a
-// cleared `pending` or `busy`; the rest is atomic.
+// SAFETY: the watcher thread alone touches `notes` (`Watched::notes`). The worker's kernel thread
+// alone touches `trap.last` and `alarm.last`: in the handler, between an observed and a cleared
+// `pending` or `busy`. All other fields are atomic.
 unsafe impl Sync for Watched {}
 // SAFETY: as above.
 unsafe impl Send for Watched {}
@@ -108,7 +113,8 @@ impl Default for Watched {
 }
 
 impl Watched {
-    /// Where the kernel thread's number is, for [`crate::debug`].
+    /// Offset of the kernel thread's number in the record, in bytes, for [`crate::debug`]. Derived:
+    /// from the layout of the record.
     pub(crate) const TID: usize = offset_of!(Self, tid);
 
     /// A record that no kernel thread uses yet.
@@ -140,15 +146,15 @@ impl Watched {
         }
     }
 
-    /// Makes this record the calling kernel thread's, opens the signal there, and has the watcher
-    /// look at it from now on. In mode `Scheduler` afterwards. Again in the child of a fork,
-    /// for the record of the thread that forked.
+    /// Assigns this record to the calling kernel thread, unblocks the signal there, and puts the
+    /// record on the watcher's list. The mode is `Scheduler` afterwards. In the child of a fork the
+    /// thread that forked calls it again on its record.
     pub fn begin(&'static self) {
         signal::open_on_this_thread();
-        // ORDERING: the thread's own; a signal that was on its way to the record's last thread has
-        // been dealt with.
+        // ORDERING: the thread's own field; a signal that was on its way to the record's last
+        // thread has been handled.
         self.trap.pending.store(0, Relaxed);
-        // ORDERING: the owner's; the watcher takes any value.
+        // ORDERING: the owner's field; the watcher takes any value.
         self.crowd.store(0, Relaxed);
         self.set_region(0);
         self.enter_scheduler();
@@ -159,14 +165,14 @@ impl Watched {
         watcher::enlist(self, &self.listed);
     }
 
-    /// Lets the monitor's signal through on the calling kernel thread, whose record this is.
+    /// Unblocks the monitor's signal on the calling kernel thread, whose record this is.
     pub(crate) fn open_signal(&self) {
         signal::open_on_this_thread();
     }
 
-    /// The calling kernel thread, whose record this is, ends or stops being a worker. Waits out a
-    /// signal that is just being sent (microseconds), so that no other kernel thread ever gets
-    /// it.
+    /// Called when the calling kernel thread, whose record this is, ends or stops being a worker.
+    /// It waits until a signal that is being sent has been sent (microseconds), so that no other
+    /// kernel thread ever gets it.
     pub fn end(&self) {
         self.set_mode(WorkerMode::Idle);
         self.alarm.discard();
@@ -180,7 +186,8 @@ impl Watched {
         }
     }
 
-    /// A switch point: what ran until now was making progress. Owner only.
+    /// Counts a switch point: the code that ran until now was making progress. Called by the owner
+    /// only.
     #[inline(always)]
     pub fn pass(&self) {
         // ORDERING: Relaxed; the owner alone writes, the watcher only compares values.
@@ -189,36 +196,40 @@ impl Watched {
         self.switch_count.store(switch_count.wrapping_add(1), Relaxed);
     }
 
-    /// The program's code runs from here on. A switch point. Owner only.
+    /// Says that the program's code runs from here on. This is a switch point. Called by the owner
+    /// only.
     #[inline(always)]
     pub fn enter_user(&self) {
         self.pass();
         self.set_mode(WorkerMode::User);
     }
 
-    /// The runtime's code runs from here on; the handler does nothing until
-    /// [`enter_user`](Self::enter_user). A switch point. Owner only, from a signal handler
-    /// also.
+    /// Says that the runtime's code runs from here on; the handler does nothing until
+    /// [`enter_user`](Self::enter_user). This is a switch point. Called by the owner only, also
+    /// from a signal handler.
     #[inline(always)]
     pub fn enter_scheduler(&self) {
         self.set_mode(WorkerMode::Scheduler);
         self.pass();
     }
 
-    /// The worker is about to sleep in the scheduler, and will come back by one of the two above.
-    /// Owner only.
+    /// Says that the worker is about to sleep in the scheduler. The worker comes back by
+    /// [`enter_user`](Self::enter_user) or [`enter_scheduler`](Self::enter_scheduler). Called by
+    /// the owner only.
     #[inline(always)]
     pub fn enter_idle(&self) {
         self.set_mode(WorkerMode::Idle);
     }
 
+    /// Sets the mode. If the worker ceases to be idle while contexts wait behind it, the watcher is
+    /// notified.
     #[inline(always)]
     pub(super) fn set_mode(&self, mode: WorkerMode) {
         // ORDERING: Relaxed; the owner alone writes.
         let before = self.mode.load(Relaxed);
         compiler_fence(SeqCst);
         // ORDERING: Relaxed, between compiler fences: the handler on this same kernel thread sees
-        // program order. The watcher takes any value, the handler checks again.
+        // program order. The watcher takes any value, and the handler checks again.
         self.mode.store(mode as u32, Relaxed);
         compiler_fence(SeqCst);
         if before == WorkerMode::Idle as u32 && self.crowd() != 0 {
@@ -226,26 +237,27 @@ impl Watched {
         }
     }
 
-    /// Is anybody queued behind this worker while it runs? A worker that sleeps in the scheduler
-    /// holds nobody up.
+    /// Do contexts wait behind this worker while it runs? A worker that sleeps in the scheduler
+    /// holds no context up.
     pub(super) fn is_crowded(&self) -> bool {
-        // ORDERING: Relaxed; ordered by the barrier in `watcher::lie_down` where that matters.
+        // ORDERING: Relaxed; ordered by the barrier in `watcher::Bed::lie_down` where that matters.
         self.crowd() != 0 && self.mode.load(Relaxed) != WorkerMode::Idle as u32
     }
 
-    /// How many contexts of other threads wait behind this worker, when one thread at a time says
-    /// so. One load when the number stays; a load of the watcher's state when it ceases to be
-    /// zero. Where several threads queue contexts here, see [`recount`](Self::recount).
+    /// Sets the number of contexts of other threads that wait behind this worker. One thread at a
+    /// time may call it; where several threads queue contexts here, [`recount`](Self::recount) is
+    /// used. It costs one load when the number stays, and a load of the watcher's state when the
+    /// number ceases to be zero.
     #[inline(always)]
     pub fn set_crowd(&self, crowd: u32) {
-        // ORDERING: Relaxed; only decides whether to look at the watcher.
+        // ORDERING: Relaxed; the value only decides whether to read the watcher's state.
         let before = self.crowd.load(Relaxed);
         if before == crowd {
             return;
         }
-        // ORDERING: Relaxed; ordered before the look at the watcher's state by the watcher's own
-        // barrier on all processors of the process (`watcher::lie_down`), hence the compiler fence
-        // only.
+        // ORDERING: Relaxed. The watcher's own barrier on all processors of the process
+        // (`watcher::Bed::lie_down`) orders this store before the load of the watcher's state,
+        // hence the compiler fence only.
         self.crowd.store(crowd, Relaxed);
         if before == 0 {
             compiler_fence(SeqCst);
@@ -253,20 +265,23 @@ impl Watched {
         }
     }
 
-    /// As [`set_crowd`](Self::set_crowd), where the owner and others change at the same time who
-    /// waits: a "nobody" that was seen early must not overwrite a later "somebody", or the
-    /// watcher would rest while somebody waits. Call after each change, with relaxed loads in
-    /// `waits`, which says whether anybody does; the number is kept as one or zero. A load and a
-    /// comparison when nobody waits and nobody did, else also a fence.
+    /// Like [`set_crowd`](Self::set_crowd), where the owner and other threads queue or remove
+    /// contexts at the same time. An early "no context waits" must not overwrite a later "a context
+    /// waits", or the watcher would rest while a context waits.
     ///
-    /// When all calls have returned, the number is zero only if nobody waits.
+    /// Call it after each change. The function `waits`, which uses relaxed loads, says whether a
+    /// context waits; the number is stored as one or zero. If no context waits or waited, it costs
+    /// a load and a comparison, otherwise also a fence.
+    ///
+    /// When all calls have returned, the number is zero only if no context waits.
     #[inline]
     pub fn recount(&self, waits: impl Fn() -> bool) {
         loop {
             let crowd = waits();
             if crowd {
-                // ORDERING: pairs with the fence below, in the call of another thread: the change
-                // that this call is for is seen by its look, or its number is seen here.
+                // ORDERING: pairs with the fence below, in the call of another thread. Either the
+                // `waits` of that call sees the change that this call is for, or this call sees the
+                // number of that call.
                 fence(SeqCst);
             }
             // ORDERING: Relaxed; ordered by the fence above.
@@ -283,14 +298,16 @@ impl Watched {
         }
     }
 
-    /// [`recount`](Self::recount) comes soon, and may write.
+    /// Prefetches the number for writing, because [`recount`](Self::recount) comes soon and may
+    /// write it.
     #[inline]
     pub fn expect_crowd(&self) {
         crate::arch::fetch_to_write(core::ptr::from_ref(&self.crowd).cast());
     }
 
-    /// [`recount`](Self::recount) by who has passed a full fence since it last made somebody wait
-    /// here, or never has: two loads and a comparison while the answer stays.
+    /// Like [`recount`](Self::recount), for a thread that has passed a full fence since it last
+    /// made a context wait here, or never has. It costs two loads and a comparison while the answer
+    /// stays.
     #[inline]
     pub fn recount_behind_fence(&self, waits: impl Fn() -> bool) {
         // ORDERING: Relaxed; ordered by the fence of the caller.
@@ -299,11 +316,12 @@ impl Watched {
         }
     }
 
-    /// The parallel region (address of its outlined function) whose code runs next; zero if
-    /// unknown. Owner only.
+    /// Sets the parallel region (address of its outlined function) whose code runs next; zero if
+    /// unknown. Called by the owner only.
     #[inline(always)]
     pub fn set_region(&self, address: usize) {
-        // ORDERING: Relaxed; a name for statistics and memory, any recent value is right.
+        // ORDERING: Relaxed; the address is a name for statistics and for `regions`, and any recent
+        // value is right.
         if self.region.load(Relaxed) == address {
             return;
         }
@@ -315,19 +333,19 @@ impl Watched {
         }
     }
 
-    /// Switch points passed so far, modulo 2^32.
+    /// Number of switch points passed so far, modulo 2^32.
     pub fn switch_count(&self) -> u32 {
-        // ORDERING: Relaxed; compared only.
+        // ORDERING: Relaxed; the value is only compared.
         self.switch_count.load(Relaxed)
     }
 
-    /// Contexts of other threads that wait behind this worker.
+    /// Number of contexts of other threads that wait behind this worker.
     pub fn crowd(&self) -> u32 {
-        // ORDERING: Relaxed; a number.
+        // ORDERING: Relaxed; it is a number only.
         self.crowd.load(Relaxed)
     }
 
-    /// Whether the program's code runs.
+    /// Does the program's code run?
     pub fn is_user(&self) -> bool {
         // ORDERING: Relaxed; see `set_mode`.
         self.mode.load(Relaxed) == WorkerMode::User as u32
@@ -339,51 +357,54 @@ impl Watched {
         self.region.load(Relaxed)
     }
 
-    /// The kernel thread, zero if none.
+    /// The kernel thread; zero if there is none.
     pub fn tid(&self) -> i32 {
         // ORDERING: Acquire pairs with the Release in `begin`.
         self.tid.load(Acquire)
     }
 
-    /// `heir` stands in for this worker, which blocks: what waits here is its business, until it
-    /// blocks as well. By `heir`'s kernel thread, from
-    /// [`Hooks::hand_off`](super::Hooks::hand_off) on. None: by the watcher, before it asks for
-    /// another one.
+    /// Says that `heir` stands in for this worker, which blocks: `heir` serves the contexts that
+    /// wait here until it blocks as well. `heir`'s kernel thread calls it, from
+    /// [`Hooks::hand_off`](super::Hooks::hand_off) on. The watcher calls it with `None`, before it
+    /// asks for another worker.
     pub fn set_heir(&self, heir: Option<&'static Watched>) {
         let heir = heir.map_or(ptr::null_mut(), |heir| ptr::from_ref(heir).cast_mut());
-        // ORDERING: Relaxed; records are never freed, and all the watcher reads of them is atomic.
+        // ORDERING: Relaxed; records are never freed, and all fields that the watcher reads of them
+        // are atomic.
         self.heir.store(heir, Relaxed);
     }
 
-    /// What waits behind this worker has been handed off, since it came to the switch point
-    /// `switch_count`. By the watcher.
+    /// Says that the contexts behind this worker have been handed off since the worker came to the
+    /// switch point `switch_count`. Called by the watcher.
     pub(super) fn note_hand_off(&self, switch_count: u32) {
-        // ORDERING: Relaxed; only notified.
+        // ORDERING: Relaxed; the value is only reported to people.
         self.handed_off.store(u64::from(switch_count) + 1, Relaxed);
     }
 
-    /// Has that been done since the switch point `switch_count`?
+    /// Have the contexts been handed off since the switch point `switch_count`?
     pub(super) fn was_handed_off(&self, switch_count: u32) -> bool {
-        // ORDERING: Relaxed; only notified.
+        // ORDERING: Relaxed; the value is only reported to people.
         self.handed_off.load(Relaxed) == u64::from(switch_count) + 1
     }
 
-    /// Who stands in for this worker, if anybody does.
+    /// The worker that stands in for this one, if there is one.
     pub(super) fn heir(&self) -> Option<&'static Watched> {
         // ORDERING: Relaxed; see `set_heir`.
         let heir = self.heir.load(Relaxed);
-        // SAFETY: null, or a record that `set_heir` was given for good.
+        // SAFETY: the pointer is null, or points to a record with a static lifetime that `set_heir`
+        // was given.
         unsafe { heir.as_ref() }
     }
 
-    /// A thread that is suspended on this worker has a signal to handle, or all of those have been
-    /// looked for. Any thread, in a signal handler too.
+    /// Says whether a thread that is suspended on this worker has a signal to handle; false when
+    /// all such threads have been searched for. Any thread may call it, also in a signal handler.
     pub fn set_wanted(&self, wanted: bool) {
-        // ORDERING: Relaxed; the message is elsewhere, this makes the alarm impatient.
+        // ORDERING: Relaxed; the signal itself is stored elsewhere, this flag only makes the alarm
+        // tick.
         self.wanted.store(u32::from(wanted), Relaxed);
     }
 
-    /// Has a suspended thread a signal to handle?
+    /// Does a suspended thread have a signal to handle?
     pub(super) fn is_wanted(&self) -> bool {
         // ORDERING: Relaxed; see `set_wanted`.
         self.wanted.load(Relaxed) != 0
@@ -395,8 +416,8 @@ impl Watched {
         regions::is_known_to_wait(region)
     }
 
-    /// Does the running code spin by now, more likely than not, with somebody behind it who should
-    /// not wait for long?
+    /// Is a spin of the running code more likely than not by now, while a context waits behind it
+    /// that should not wait for long?
     pub(super) fn expects_a_spin(&'static self) -> bool {
         regions::is_known_spinner(self.region()) && !self.alarm.is_running() && is_urgent(self)
     }
@@ -404,15 +425,15 @@ impl Watched {
     /// The watcher's notes.
     ///
     /// # Safety
-    /// On the watcher thread, one reference at a time.
+    /// Call it on the watcher thread, with one reference at a time.
     #[allow(clippy::mut_from_ref)]
     pub(super) unsafe fn notes(&self) -> &mut Episode {
         // SAFETY: as the caller says.
         unsafe { &mut *self.notes.cell.get() }
     }
 
-    /// For tests: a record whose kernel thread `tid` runs the program's code for all that the
-    /// watcher knows.
+    /// For tests: a record whose kernel thread `tid` runs the program's code, as far as the watcher
+    /// can see.
     #[cfg(test)]
     pub(super) fn seem_to_run(&'static self, tid: i32) -> &'static Watched {
         // ORDERING: Relaxed; read by the calling thread.
@@ -422,7 +443,7 @@ impl Watched {
         self
     }
 
-    /// In the child of a fork: nobody's record.
+    /// Resets the record in the child of a fork: no kernel thread uses it.
     pub(super) fn forget(&self) {
         // ORDERING: the only thread.
         self.tid.store(0, Relaxed);

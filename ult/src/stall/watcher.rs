@@ -1,25 +1,33 @@
-//! The watcher: one thread per process that looks at the workers behind which somebody waits, and
-//! sleeps otherwise.
+//! The watcher: one thread per process that looks at the workers behind which contexts wait, and
+//! sleeps while there are none.
 //!
-//! *Pace.* 50 us when a crowded worker stands still, or runs a region that was seen spinning or
-//! blocking. While all of them move, naps double up to 10 ms, and after each nap there are two
-//! looks, 50 us apart: one look cannot tell who stands still. When nobody has been crowded for 1 to
-//! 2 ms it lies down.
+//! A worker is *crowded* if other contexts wait behind it while it runs. It *stands still* if it is
+//! crowded and runs program code without reaching a switch point.
 //!
-//! *Lying down* is Dekker's pattern with all of the cost on the sleeper's side: it announces that
-//! it sleeps, makes every processor that runs this process execute a barrier (`membarrier`), and
-//! looks once more. A worker that becomes crowded stores its number and then looks at the
-//! announcement, with no fence. Where the kernel has no such barrier the sleeper looks up every 10
-//! ms instead.
+//! *Pace.* The watcher looks every 50 us when a crowded worker stands still, and every 30 us when
+//! one moves in a region that was seen spinning or blocking. While all crowded workers move, naps
+//! double up to 10 ms. After each long nap there are two looks, 50 us apart, because one look
+//! cannot tell whether a worker stands still. When no worker has been crowded for 1 to 2 ms, the
+//! watcher falls asleep.
 //!
-//! *Getting a processor.* Where all cores spin, a thread that wakes has to push one of them aside:
-//! it asks the kernel for short slices (which makes its deadline early) and for exact timers.
+//! *Falling asleep* is Dekker's pattern with all of the cost on the sleeper's side. The watcher
+//! first announces that it sleeps. Then `membarrier` makes every processor that runs this process
+//! execute a barrier, and the watcher looks once more. A worker that becomes crowded stores its
+//! number and then reads the announcement, without a fence. If the kernel has no such barrier, the
+//! watcher wakes every 10 ms instead.
 //!
-//! What may not live here: judging a worker ([`super::episode`]).
+//! *Getting a processor.* Where all cores spin, a waking thread must preempt one of the spinning
+//! threads. So the watcher asks the kernel for short time slices, which make its deadline early,
+//! and for exact timers.
 //!
-//! Tried and rejected: timers per worker (they signal who sleeps); a fence in `set_crowd` (a tenth
-//! of a switch, for a watcher that is nearly always awake then); real-time priority (refused to
-//! ordinary users, and slower but for the worst cases).
+//! What may not live here: the decision about a worker ([`super::episode`]).
+//!
+//! Tried and rejected:
+//! * Timers per worker. They also signal workers that sleep.
+//! * A fence in `set_crowd`. It costs a tenth of a switch, and the watcher is nearly always awake
+//!   when it would be paid.
+//! * Real-time priority. The kernel refuses it to ordinary users, and it was slower in all but the
+//!   worst cases.
 use core::ffi::c_void;
 use core::mem;
 use core::ptr;
@@ -33,38 +41,45 @@ use super::is_urgent;
 use super::signal;
 use super::watched::Watched;
 
-/// Nanoseconds between looks at a worker that stands still.
+/// Nanoseconds between two looks at a worker that stands still. Chosen: several times what a look
+/// and its signal cost; any value from 40 us to 100 us will do.
 pub(super) const QUICK_PERIOD_NANOS: u64 = 50_000;
-/// Between two looks at a region that was seen spinning, ns: what one look costs, and the signal,
-/// is a fifth of it.
+/// Nanoseconds between two looks at a worker in a region that was seen spinning. Derived: a look
+/// and its signal cost a fifth of it.
 const SPINNING_PERIOD_NANOS: u64 = 30_000;
-/// The longest nap, and the longest time between looks at one that computes, nanoseconds.
+/// Nanoseconds of the longest nap, and the longest time between two looks at a worker that
+/// computes. Chosen: short against the time slices of other programs, long against a look; any
+/// value from 5 ms to 20 ms will do.
 pub(super) const LONGEST_NAP_NANOS: u64 = 10_000_000;
-/// The last nap before it lies down, nanoseconds: waking it costs a worker some microseconds, which
-/// is nothing then.
+/// Nanoseconds of the last nap before the watcher falls asleep. Derived: 16 periods, so that the
+/// few microseconds in which a worker wakes the watcher are small against it.
 const LAST_NAP_NANOS: u64 = 16 * QUICK_PERIOD_NANOS;
 
-/// No watcher in this process.
+/// There is no watcher in this process. Derived: the smallest state, because `crowded` wakes the
+/// watcher from `NAPS` upwards.
 const NONE: u32 = 0;
-/// Looks again within 50 us or so.
+/// The watcher looks again within some 50 us. Derived: below `NAPS`, because no worker need wake
+/// it.
 const AWAKE: u32 = 1;
-/// Naps for longer; wakes early for a region that was seen spinning or blocking.
+/// The watcher naps for longer; it wakes early for a region that was seen spinning or blocking.
+/// Derived: the first state from which `crowded` wakes the watcher.
 const NAPS: u32 = 2;
-/// Sleeps until somebody is crowded.
+/// The watcher sleeps until a worker is crowded. Derived: above `NAPS`, because `crowded` wakes the
+/// watcher from there upwards.
 const ASLEEP: u32 = 3;
 
-/// What the watcher is at; the futex it sleeps on.
+/// The state of the watcher; also the futex on which it sleeps.
 static STATE: AtomicU32 = AtomicU32::new(NONE);
 /// All records that were ever begun in this process.
 static HEAD: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
-/// The record whose thread the watcher may be about to signal.
+/// The record whose kernel thread the watcher may be about to signal.
 static AIM: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
 
 // ---- what workers call ------------------------------------------------------
 
-/// Puts `watched` on the list, once; `listed` says whether it is there.
+/// Puts `watched` on the list, once. `listed` says whether it is on the list already.
 pub(super) fn enlist(watched: &'static Watched, listed: &AtomicU32) {
-    // ORDERING: Relaxed; only the winner goes on.
+    // ORDERING: Relaxed; only the winner of the exchange goes on.
     if listed.swap(1, Relaxed) != 0 {
         return;
     }
@@ -81,7 +96,8 @@ pub(super) fn enlist(watched: &'static Watched, listed: &AtomicU32) {
     }
 }
 
-/// `watched` has become crowded, or a crowded worker has changed its region. Async-signal-safe.
+/// Called when `watched` has become crowded, or when a crowded worker has changed its region.
+/// Async-signal-safe.
 #[inline(always)]
 pub(super) fn crowded(watched: &Watched) {
     // ORDERING: Relaxed; ordered by the watcher's barrier, see `Bed::lie_down`.
@@ -96,7 +112,8 @@ fn rouse(watched: &Watched, state: u32) {
     if state == NAPS && !watched.in_known_region() {
         return;
     }
-    // ORDERING: Relaxed; the watcher reads everything anew after it wakes. Who wins wakes it.
+    // ORDERING: Relaxed; the watcher reads everything anew after it wakes. The winner of the
+    // exchange wakes it.
     if STATE.compare_exchange(state, AWAKE, Relaxed, Relaxed).is_ok() {
         futex_wake();
     }
@@ -104,17 +121,17 @@ fn rouse(watched: &Watched, state: u32) {
 
 /// Is the watcher about to send a signal to this record's thread?
 pub(super) fn aims_at(watched: &Watched) -> bool {
-    // ORDERING: Acquire pairs with the Release in `Aimed::drop`: the signal is sent when this says
-    // no.
+    // ORDERING: Acquire pairs with the Release in `Aimed::drop`: if the result is false, the signal
+    // has been sent.
     ptr::eq(AIM.load(Acquire), watched)
 }
 
 pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
-    // ORDERING: Acquire pairs with the Release in `enlist`; links behind the head were published
-    // before it.
+    // ORDERING: Acquire pairs with the Release in `enlist`. The links behind the head were
+    // published before the head.
     let mut next: *const Watched = HEAD.load(Acquire);
     core::iter::from_fn(move || {
-        // SAFETY: null or a record, and records are never freed.
+        // SAFETY: the pointer is null or points to a record, and records are never freed.
         let watched: &'static Watched = unsafe { next.as_ref()? };
         // ORDERING: Relaxed; see above.
         next = watched.next.load(Relaxed);
@@ -122,12 +139,14 @@ pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
     })
 }
 
-/// Starts the watcher if this process has none. Any thread, not in a signal handler; one load when
-/// it runs already.
+/// Starts the watcher if this process has none. Any thread may call it, but not in a signal
+/// handler. It costs one load when the watcher runs already.
 ///
-/// Without memory or threads for it there is no monitor; the next call tries again.
+/// If memory or threads for the watcher are lacking, there is no monitor, and the next call tries
+/// again.
 pub fn start_if_needed() {
-    // ORDERING: Relaxed; who wins starts it, nothing else depends on it.
+    // ORDERING: Relaxed; the winner of the exchange starts the watcher, and nothing else depends on
+    // it.
     if STATE.load(Relaxed) == NONE && STATE.compare_exchange(NONE, AWAKE, Relaxed, Relaxed).is_ok() {
         super::objects::refresh();
         if !spawn() {
@@ -137,11 +156,11 @@ pub fn start_if_needed() {
     }
 }
 
-/// In the child of a fork: there is no watcher, and no record belongs to anybody.
-/// Async-signal-safe. The record of the thread that is left has to `begin` again.
+/// Resets the watcher in the child of a fork: there is no watcher, and no kernel thread uses a
+/// record. The surviving thread must call `begin` on its record again. Async-signal-safe.
 ///
 /// # Safety
-/// Only in the child, before it has a second thread.
+/// Call it only in the child, before the child has a second thread.
 pub unsafe fn reset_after_fork() {
     for watched in records() {
         watched.forget();
@@ -157,10 +176,11 @@ pub unsafe fn reset_after_fork() {
 
 // ---- the thread -------------------------------------------------------------
 
-/// The watcher's right to signal. One exists, on the watcher's stack.
+/// The watcher's right to signal. There is one, on the watcher's stack.
 pub(super) struct Aim(());
 
-/// While it exists, [`Watched::end`] of that record waits. Not to be kept across a hook.
+/// While this value exists, [`Watched::end`] of that record waits. It must not live across a call
+/// of a hook.
 pub(super) struct Aimed<'a> {
     /// The kernel thread of the record.
     pub(super) tid: i32,
@@ -168,11 +188,12 @@ pub(super) struct Aimed<'a> {
 }
 
 impl Aim {
-    /// The kernel thread of `watched`, which stays that record's while the result exists; `None` if
-    /// it has none.
+    /// Announces that the watcher may signal the kernel thread of `watched`. That kernel thread
+    /// stays the record's while the result exists. The result is `None` if the record has no kernel
+    /// thread.
     pub(super) fn at(&self, watched: &'static Watched) -> Option<Aimed<'_>> {
-        // ORDERING: SeqCst, with the fence: pairs with `Watched::end`, which either sees this or is
-        // seen to be over.
+        // ORDERING: SeqCst, with the fence below: pairs with `Watched::end`. Either `end` sees this
+        // store, or the load of `tid` below sees that the record has ended.
         AIM.store(ptr::from_ref(watched).cast_mut(), SeqCst);
         // ORDERING: as above.
         fence(SeqCst);
@@ -190,12 +211,13 @@ impl Drop for Aimed<'_> {
 
 /// What one round over all records found.
 struct Round {
+    /// A worker is crowded.
     crowded: bool,
-    /// Somebody crowded moves, so that it is to be looked at again at the usual pace.
+    /// A crowded worker moves, so the watcher looks again at the usual pace.
     moves: bool,
-    /// One of them runs a region that was seen spinning or blocking.
+    /// A moving worker runs a region that was seen spinning or blocking.
     known: bool,
-    /// When the next of those that stand still is due, ns.
+    /// When the next look at a worker that stands still is due, in nanoseconds.
     due: u64,
 }
 
@@ -203,13 +225,13 @@ fn watch() -> ! {
     let aim = Aim(());
     let mut bed = Bed::Light(0);
     let mut calm = QUICK_PERIOD_NANOS;
-    // The last look came after a long nap: it is only the first of two.
+    // The last look came after a long nap, so it is only the first of two.
     let mut first = true;
     loop {
         let now = clock::now();
         let round = go_round(&aim, now);
         if !round.crowded && calm >= LAST_NAP_NANOS {
-            // If nobody has come, it is down again after one look.
+            // If no worker has become crowded, one more look leads to sleep again.
             calm = if bed.lie_down() { QUICK_PERIOD_NANOS } else { LAST_NAP_NANOS };
             first = true;
             continue;
@@ -235,7 +257,7 @@ fn watch() -> ! {
 fn go_round(aim: &Aim, now: u64) -> Round {
     let mut round = Round { crowded: false, moves: false, known: false, due: now + LONGEST_NAP_NANOS };
     for watched in records() {
-        // SAFETY: this is the watcher thread, and one reference at a time.
+        // SAFETY: this is the watcher thread, and there is one reference at a time.
         let look = unsafe { watched.notes() }.look(watched, aim, now);
         round.crowded |= watched.is_crowded();
         match look {
@@ -250,40 +272,44 @@ fn go_round(aim: &Aim, now: u64) -> Round {
     round
 }
 
-/// Sleeps until the given time, or until somebody wakes it for a region that was seen spinning or
-/// blocking (then true).
+/// Sleeps until the given time, or until a worker wakes the watcher for a region that was seen
+/// spinning or blocking. The result is true in the second case.
 fn nap(now: u64, until: u64) -> bool {
     let length = until.saturating_sub(now).max(QUICK_PERIOD_NANOS / 2);
     let state = if length > 4 * QUICK_PERIOD_NANOS { NAPS } else { AWAKE };
-    // ORDERING: Relaxed; who misses it is seen at the end of the nap.
+    // ORDERING: Relaxed; a worker that misses this store is seen at the end of the nap.
     STATE.store(state, Relaxed);
     futex_wait(state, Some(length));
     // ORDERING: as above.
     state == NAPS && STATE.swap(AWAKE, Relaxed) == AWAKE
 }
 
-/// How the watcher lies down.
+/// How the watcher falls asleep.
 enum Bed {
-    /// Not so often yet that the barrier has been asked for: the kernel takes some 10 ms to grant
-    /// it, for which the watcher is blind. The number of times.
+    /// Without the barrier; the sleep is short. The kernel takes some 10 ms to grant the barrier,
+    /// and the watcher is blind meanwhile. So the barrier is requested only after several short
+    /// sleeps. The value counts short sleeps in a row that no worker ended.
     Light(u32),
-    /// With the barrier: until a worker is crowded.
+    /// With the barrier: the sleep lasts until a worker is crowded.
     Deep,
-    /// The kernel has no such barrier.
+    /// The kernel has no such barrier: the sleep ends after [`LONGEST_NAP_NANOS`].
     Refused,
 }
 
-/// Times that the watcher lies down for at most [`LIGHT_SLEEP_NANOS`] before it asks for the
-/// barrier.
+/// Number of uninterrupted sleeps of [`LIGHT_SLEEP_NANOS`] in a row before the watcher requests the
+/// barrier. Chosen: the process has been calm for several times the 10 ms that the request takes;
+/// any value from 32 to 256 will do.
 const LIGHT_SLEEPS_BEFORE_DEEP: u32 = 64;
-/// Nanoseconds.
+/// Nanoseconds of a sleep without the barrier, which is also the longest delay of a missed call.
+/// Chosen: a tenth of the longest nap; any value from 0.5 ms to 2 ms will do.
 const LIGHT_SLEEP_NANOS: u64 = 1_000_000;
 
 impl Bed {
-    /// Sleeps until a worker is crowded, or not so long. True if one is, or was.
+    /// Sleeps until a worker is crowded, or for a limited time. The result is true if a worker is
+    /// or was crowded.
     fn lie_down(&mut self) -> bool {
-        // ORDERING: Relaxed; ordered before the look by the barrier, or not: then the wait is
-        // short.
+        // ORDERING: Relaxed; the barrier, if there is one, orders this store before the look at the
+        // records. Without the barrier the sleep is short.
         STATE.store(ASLEEP, Relaxed);
         let limit = match self {
             Bed::Light(_) => Some(LIGHT_SLEEP_NANOS),
@@ -294,7 +320,7 @@ impl Bed {
         if !late {
             futex_wait(ASLEEP, limit);
         }
-        // ORDERING: Relaxed; everything is read anew.
+        // ORDERING: Relaxed; the watcher reads everything anew.
         let called = STATE.swap(AWAKE, Relaxed) == AWAKE || late;
         if let Bed::Light(times) = self {
             *times = if called { 0 } else { *times + 1 };
@@ -307,15 +333,18 @@ impl Bed {
     }
 }
 
+/// Command of `membarrier`: the barrier. Given: by the kernel.
 const MEMBARRIER_PRIVATE_EXPEDITED: i32 = 1 << 3;
+/// Command of `membarrier`: the request to use the barrier. Given: by the kernel.
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
 
-/// The system call of that name: a full fence on every processor that runs a thread of this
-/// process, and here, or the request to be allowed that. False if refused.
+/// The system call of that name. It executes a full fence here and on every processor that runs a
+/// thread of this process, or it requests the permission for that. The result is false if the
+/// kernel refuses.
 fn membarrier(command: i32) -> bool {
-    // ORDERING: the fence of this thread, should the kernel refuse.
+    // ORDERING: a fence of this thread, in case the kernel refuses.
     fence(SeqCst);
-    // SAFETY: no memory is passed.
+    // SAFETY: the call passes no memory.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
@@ -325,19 +354,20 @@ fn futex_wait(expected: u32, length: Option<u64>) {
         .map(|ns| libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ });
     let limit = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: a static word and a limit that outlives the call.
+    // SAFETY: the word is static, and the limit outlives the call.
     unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), operation, expected, limit) };
 }
 
 fn futex_wake() {
     let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: a static word. Cannot fail, so `errno` stays.
+    // SAFETY: the word is static. The call cannot fail, so `errno` stays.
     unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), operation, 1) };
 }
 
 // ---- birth ------------------------------------------------------------------
 
-/// Bytes of the watcher's stack; the hand-off hook runs there.
+/// Bytes of the watcher's stack; the hand-off hook runs there. Chosen: far more than the hook uses;
+/// any value from 256 KiB to 8 MiB will do.
 const WATCHER_STACK_BYTES: usize = 512 << 10;
 
 fn spawn() -> bool {
@@ -362,20 +392,21 @@ fn spawn() -> bool {
 
 extern "C" fn main(_: *mut c_void) -> *mut c_void {
     crate::stack::kernel::set_name(c"gangway-stall");
-    // SAFETY: plain values; it may be refused without harm.
+    // SAFETY: the call passes plain values; a refusal does no harm.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     leave_the_starters_place();
     ask_for_short_slices();
     watch()
 }
 
-/// The thread that started us may be bound to one processor.
+/// Widens the affinity of the watcher: the thread that started it may be bound to one processor.
 fn leave_the_starters_place() {
-    // Refused where the machine has changed meanwhile: then it stays where it is.
+    // The kernel refuses where the machine has changed meanwhile; the watcher then keeps its
+    // processor.
     let _ = crate::topology::bind_current_thread(crate::topology::allowed());
 }
 
-/// The kernel's `sched_attr`, its first version.
+/// The kernel's `sched_attr`, in its first version.
 #[repr(C)]
 struct SchedAttr {
     size: u32,
@@ -388,13 +419,13 @@ struct SchedAttr {
     period: u64,
 }
 
-/// Slices of 100 us (Linux 6.12): a thread that wakes with an early deadline goes before those that
-/// compute. Elsewhere the kernel ignores or refuses it.
+/// Requests slices of 100 us (Linux 6.12). A thread that wakes with an early deadline runs before
+/// threads that compute. Other kernels ignore or refuse the request.
 fn ask_for_short_slices() {
     let size = size_of::<SchedAttr>() as u32;
     let mut attr =
         SchedAttr { size, policy: 0, flags: 0, nice: 0, priority: 0, runtime: 0, deadline: 0, period: 0 };
-    // SAFETY: a structure of the size that it says, for the calling thread.
+    // SAFETY: the structure has the size that it states; the call is about the calling thread.
     unsafe {
         if libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, size, 0) == 0 && attr.policy == 0 {
             attr.runtime = 100_000;
