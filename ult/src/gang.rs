@@ -1,23 +1,24 @@
-//! The gang a worker or a ULT runs for: the pair the gang scheduler orders by, and the rule of the
-//! order.
+//! The gang for which a worker or a ULT runs: the pair by which the gang scheduler orders, and the
+//! rule of the order.
 //!
-//! What lives here: the tag `(gang id, nest level)` that workers and ULTs carry, the source of ids,
-//! and [`eligible`], the one place where the order is decided. `docs/protocols/gang.md` has the
-//! proof sketch; the exhaustive models drive these very functions. [`deque`] is where ULTs of a
-//! gang wait to be started, [`reserve`] says at which workers.
+//! What lives here: the tag `(gang id, nest level)` of workers and ULTs, the source of ids, and
+//! [`eligible`], the only function that decides the order. What does not: the queue in which the
+//! ULTs of a gang wait for their start ([`deque`]), and the choice of the workers for them
+//! ([`reserve`]). `docs/protocols/gang.md` has the proof sketch, and the exhaustive models run the
+//! functions of this module.
 
 pub mod deque;
 pub mod reserve;
 
 use core::sync::atomic::{AtomicI64, Ordering};
 
-/// What a worker runs for: the id of the gang (process-wide, growing) and its nest level; both −1
-/// when idle.
+/// What a worker runs for: the gang's id (process-wide, growing) and its nest level. Both are −1
+/// when the worker is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GangTag {
-    /// Monotonic id of the gang, −1 for none.
+    /// The id of the gang, which grows with each gang; −1 for none.
     pub id: i64,
-    /// Nest level of the region the gang executes, −1 for none.
+    /// The nest level of the region that the gang executes; −1 for none.
     pub level: i32,
 }
 
@@ -25,8 +26,8 @@ impl GangTag {
     /// The tag of a worker that runs for no gang.
     pub const NONE: Self = Self { id: -1, level: -1 };
 
-    /// The stricter of two tags: the one that lets fewer gangs in. A worker with several suspended
-    /// contexts is bound by the strictest of them.
+    /// The stricter of two tags, which is the one that lets fewer gangs in. If a worker has several
+    /// suspended contexts, the strictest of their tags binds it.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         if eligible(self, other) { self } else { other }
@@ -36,21 +37,27 @@ impl GangTag {
 /// May a worker that runs for `worker` take a ULT of gang `ult`? (ICS '21, Algorithm 2, lines
 /// 21–27.)
 ///
-/// True for a deeper gang, for an older one of the same level, and for the worker's own: a gang may
-/// have more ULTs than there are workers, and its later ones are taken where the earlier ones wait.
-/// The paper, whose gangs always fit, asks for a smaller id only.
+/// True for a deeper gang, for an older gang of the same level, and for the worker's own gang. A
+/// gang may have more ULTs than there are workers; its later ULTs are then taken where its earlier
+/// ones wait. In the paper gangs always fit, so the paper asks for a smaller id only.
 ///
-/// Why nothing deadlocks at one level: order the gangs by id. Gangs are pushed whole and in the
-/// order of their ids, so every ULT of the oldest unfinished gang runs, has ended, or is the first
-/// in a deque; and a worker that reaches a switch point takes it before anything younger. A worker
-/// that does not reach a switch point spins for mates of its own gang, whose id is not smaller than
-/// that of what it left in its deque only if it started before; by induction over the ids nobody
-/// waits for a gang younger than the own one.
+/// Why no deadlock arises at one level: order the gangs by id. Gangs are pushed whole, in the order
+/// of their ids. So each ULT of the oldest unfinished gang runs, has ended, or is the first in a
+/// deque. A worker that reaches a switch point takes that ULT before it takes a younger one.
 ///
-/// The function alone is not the order. It holds with what goes with it: forks under one lock,
-/// thread 0 yielding at the fork, ready contexts held back behind an unfinished older gang, mates
-/// not stolen (`docs/protocols/gang.md`; each of these left out is a circle that
-/// `docs/models/gang.md` shows).
+/// A worker that does not reach a switch point spins for mates of its own gang. Its deque may still
+/// hold a ULT of an older gang, or of the same one. This is so only if the worker started before
+/// the push of that ULT. By induction over the ids, no thread waits for a gang younger than its
+/// own.
+///
+/// The function alone is not the whole order. The order also needs the following rules
+/// (`docs/protocols/gang.md`); without any one of them a cycle of waiting threads is possible,
+/// which `docs/models/gang.md` shows:
+///
+/// * Forks hold one lock.
+/// * Thread 0 yields at the fork.
+/// * Ready contexts are held back behind an unfinished older gang.
+/// * Mates are not stolen.
 #[must_use]
 pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
     if crate::mutant!(eligible_inverted) && ult.level == worker.level {
@@ -61,9 +68,9 @@ pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
 
 static NEXT_ID: AtomicI64 = AtomicI64::new(0);
 
-/// The next gang id. Ids grow with time; they are never used twice in a process.
+/// The next gang id. Ids grow with time, and no id is used twice in a process.
 pub fn next_id() -> i64 {
-    // ORDERING: Relaxed; an id publishes nothing, only its uniqueness and growth matter.
+    // ORDERING: Relaxed; an id publishes nothing. It only has to be unique and to grow.
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
 }
 

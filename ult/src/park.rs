@@ -1,47 +1,54 @@
 //! How a kernel thread sleeps and is woken.
 //!
-//! A [`Parker`] belongs to one kernel thread and is never freed while anyone may wake it. It is one
-//! futex word with three states; a [`Sleepers`] count lets whoever publishes work skip the search
-//! for a sleeper when nobody sleeps. The protocol, its proof sketch and what was rejected are in
-//! `docs/protocols/park.md`; the model is `tests/loom_park.rs`.
+//! What lives here: the [`Parker`] and the count of [`Sleepers`]. What does not: how long to spin
+//! before sleeping, which thread to wake, and the conditions that threads wait for.
 //!
-//! What may not live here: how long to spin before sleeping, whom to wake, what there is to wait
-//! for.
+//! A [`Parker`] belongs to one kernel thread. It is never freed while another thread may wake that
+//! thread. It is one futex word with three states. The [`Sleepers`] count tells a thread that
+//! publishes work whether any thread sleeps; if none does, the search for one is skipped. The
+//! protocol, its proof sketch and the rejected designs are in `docs/protocols/park.md`; the model
+//! is `tests/loom_park.rs`.
 //!
-//! The pattern both types serve (Dekker's): each side publishes, fences, then looks. The sleeper
+//! Both types serve Dekker's pattern: each side publishes, fences, then looks. The sleeper
 //! publishes that it sleeps and looks for work; the waker publishes work and looks for sleepers.
-//! With a full fence on both sides at least one of them sees the other. Rejected: a token that
-//! `unpark` always leaves (an atomic read-modify-write on a shared line per published task,
-//! although nearly always nobody sleeps), and a mutex with a condition variable (a lock
-//! word to repair after `fork`, and two cache lines instead of four bytes).
+//! Because both sides have a full fence, at least one of them sees the other.
+//!
+//! Rejected:
+//! * A token that `unpark` always leaves. It costs an atomic read-modify-write on a shared line for
+//!   each published task, although nearly always no thread sleeps.
+//! * A mutex with a condition variable. It needs a lock word that must be repaired after `fork`,
+//!   and two cache lines instead of four bytes.
 
 use crate::const_fn_unless_loom;
 use crate::sync::{AtomicUsize, Futex, Ordering, fence};
 use core::time::Duration;
 
-/// The owner is awake, or has made up its mind to be.
+/// The owner is awake, or has decided to be.
 const RUNNING: u32 = 0;
-/// The owner sleeps, or will unless its last look finds something.
+/// The owner sleeps, or will sleep unless its last look finds work.
 const PARKED: u32 = 1;
-/// A waker has taken the owner out of `PARKED`; the owner has not noticed yet.
+/// A waker has taken the owner out of `PARKED`, and the owner has not noticed it yet.
 const NOTIFIED: u32 = 2;
 
 /// Lets other kernel threads have the core for a moment. Any thread; keeps `errno`.
 ///
-/// The kernel is asked directly: `libc::sched_yield` and `std::thread::yield_now` call the symbol
-/// `sched_yield`, which the layer above may define for the program, to switch between ULTs.
+/// The function asks the kernel directly. `libc::sched_yield` and `std::thread::yield_now` would
+/// call the symbol `sched_yield`, which the layer above may define for the program, to switch
+/// between ULTs.
 #[inline]
 pub fn give_core() {
     // SAFETY: no arguments, no memory.
     unsafe { libc::syscall(libc::SYS_sched_yield) };
 }
 
-/// Lets other kernel threads have the core for some 20 to 100 us. Any thread; keeps `errno`. Since
-/// Linux 6.18 a yield costs who shares the core with a thread that spins the rest of a time slice,
-/// milliseconds; who sleeps and is woken runs at once.
+/// Lets other kernel threads have the core for some 20 to 100 µs. Any thread; keeps `errno`.
+///
+/// Why not a yield: suppose that a thread shares its core with a spinning thread. Since Linux 6.18
+/// a yield then costs it the rest of a time slice, which is milliseconds. A thread that sleeps and
+/// is woken runs at once.
 pub(crate) fn nap() {
     let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
-    // SAFETY: a valid time; the rest that a signal leaves is not asked for.
+    // SAFETY: a valid time; the time left after a signal is not asked for.
     unsafe {
         libc::syscall(
             libc::SYS_clock_nanosleep,
@@ -53,9 +60,9 @@ pub(crate) fn nap() {
     };
 }
 
-/// The bed of one kernel thread.
+/// The sleep state of one kernel thread.
 ///
-/// | from | to | who |
+/// | from | to | which thread |
 /// |---|---|---|
 /// | `RUNNING` | `PARKED` | owner, in [`park_unless`](Self::park_unless) |
 /// | `PARKED` | `NOTIFIED` | the one waker whose [`unpark`](Self::unpark) returns true |
@@ -65,10 +72,10 @@ pub struct Parker {
     state: Futex,
 }
 
-/// What came of an attempt to sleep.
+/// The outcome of an attempt to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
-    /// The last look found nothing, and the kernel was asked.
+    /// The last look found nothing, and the kernel was asked to sleep.
     pub slept: bool,
     /// A waker took the owner out of its sleep, or out of its announcement.
     pub notified: bool,
@@ -82,50 +89,50 @@ impl Parker {
         }
     }
 
-    /// Announces sleep, then evaluates `stay_awake` after a full fence. If that says true, cancels
-    /// and returns false. Otherwise sleeps until an [`unpark`](Self::unpark), the timeout, a
-    /// signal or nothing in particular, and returns true.
+    /// Announces sleep, then evaluates `stay_awake` after a full fence. If the result is true, the
+    /// call cancels the sleep and returns false. Otherwise it sleeps and returns true. The sleep
+    /// ends with an [`unpark`](Self::unpark), the timeout, a signal, or without a reason.
     ///
-    /// `stay_awake` must look at everything the caller waits for; relaxed loads are enough there.
-    /// It is called once. The caller loops: returning says nothing about the condition. Only
-    /// the owning thread may call this.
+    /// `stay_awake` must look at every condition that the caller waits for; relaxed loads are
+    /// enough there. It is called once. A return says nothing about the condition, so the caller
+    /// loops. Only the owning thread may call this.
     pub fn park_unless(&self, stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> bool {
         self.rest_unless(stay_awake, timeout).slept
     }
 
-    /// As [`park_unless`](Self::park_unless), and tells also whether an [`unpark`](Self::unpark)
+    /// As [`park_unless`](Self::park_unless). Also says whether an [`unpark`](Self::unpark)
     /// returned true meanwhile.
     pub fn rest_unless(&self, mut stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> Rest {
         let state = self.state.word();
-        // ORDERING: Release, pairs with the CAS in `notify`: what the owner noted about this sleep
-        // is seen by its waker. The fence below orders it before the look.
+        // ORDERING: Release, pairs with the CAS in `notify`: the waker sees what the owner noted
+        // about this sleep. The fence below orders the store before the look.
         state.store(PARKED, Ordering::Release);
-        // ORDERING: SeqCst pairs with the fence in `unpark` and `Sleepers::any`: we see the work or
-        // the waker sees us.
+        // ORDERING: SeqCst pairs with the fence in `unpark` and `Sleepers::any`: the owner sees the
+        // work or the waker sees the owner.
         fence(Ordering::SeqCst);
         let sleep = !stay_awake();
         if sleep {
             self.state.wait(PARKED, timeout);
         }
-        // A swap, not a store: it must not miss the release of a waker that got in first.
+        // A swap, not a store: it must see the release of a waker that came first.
         // ORDERING: Acquire pairs with the Release of the CAS in `unpark`: the waker's writes are
         // visible to us.
         let notified = state.swap(RUNNING, Ordering::Acquire) == NOTIFIED;
         Rest { slept: sleep, notified }
     }
 
-    /// Wakes the owner if it sleeps. Call it after publishing what the owner waits for. Returns
-    /// whether this call is the one that woke it.
+    /// Wakes the owner if it sleeps. The caller first publishes what the owner waits for. Returns
+    /// whether this call is the one that woke the owner.
     ///
-    /// An owner that is awake costs one fence and one load. False means that the owner is awake or
-    /// being woken by another thread: either way its next `stay_awake` sees what was published.
-    /// Any thread may call this.
+    /// An owner that is awake costs one fence and one load. False means that the owner is awake, or
+    /// that another thread is waking it. In both cases the owner's next `stay_awake` sees what was
+    /// published. Any thread may call this.
     #[inline]
     pub fn unpark(&self) -> bool {
         self.unpark_and(|| ())
     }
 
-    /// As [`unpark`](Self::unpark); the one that wakes the owner calls `first` before it does.
+    /// As [`unpark`](Self::unpark); if this call wakes the owner, it calls `first` before.
     #[inline]
     pub fn unpark_and(&self, first: impl FnOnce()) -> bool {
         // ORDERING: SeqCst pairs with the fence in `park_unless`.
@@ -133,24 +140,24 @@ impl Parker {
         self.unpark_behind_fence(first)
     }
 
-    /// As [`unpark_and`](Self::unpark_and), by who has passed a full fence since it published what
-    /// the owner may wait for: one for many owners.
+    /// As [`unpark_and`](Self::unpark_and), for a caller that has passed a full fence since it
+    /// published what the owner may wait for: one fence serves many owners.
     #[inline]
     pub fn unpark_behind_fence(&self, first: impl FnOnce()) -> bool {
         // ORDERING: Relaxed, after the caller's fence.
         self.state.word().load(Ordering::Relaxed) == PARKED && self.notify(first)
     }
 
-    /// Whether the owner is announced as asleep and nobody has woken it yet; stale by the time the
-    /// caller looks at it.
+    /// Whether the owner is announced as asleep and no thread has woken it yet. The answer may be
+    /// out of date when the caller uses it.
     #[inline]
     pub fn is_parked(&self) -> bool {
         // ORDERING: Relaxed: a hint.
         self.state.word().load(Ordering::Relaxed) == PARKED
     }
 
-    /// Makes a parker inherited through `fork` usable by a new owner. The sleeper it described does
-    /// not exist here.
+    /// Makes a parker inherited through `fork` usable for a new owner. The sleeper that it
+    /// described does not exist in this process.
     ///
     /// # Safety
     /// Only in the child of a `fork`, while it has one thread.
@@ -162,7 +169,7 @@ impl Parker {
     #[cold]
     fn notify(&self, first: impl FnOnce()) -> bool {
         // ORDERING: Release pairs with the Acquire swap in `park_unless`. The fence in `unpark`
-        // releases as much already; this says so to readers and to race detectors that do not
+        // releases as much already; Release says so to readers, and to race detectors that do not
         // understand fences. Acquire pairs with the store in `park_unless`. A failure publishes
         // nothing.
         let taken = self.state.word().compare_exchange(PARKED, NOTIFIED, Ordering::AcqRel, Ordering::Relaxed);
@@ -180,12 +187,12 @@ impl Default for Parker {
     }
 }
 
-/// How many threads are about to sleep or asleep, so that publishing work with everyone awake costs
+/// How many threads sleep or are about to sleep. While all threads are awake, publishing work costs
 /// a fence and a load.
 ///
 /// A sleeper calls [`enter`](Self::enter), then [`Parker::park_unless`], then
-/// [`leave`](Self::leave). A publisher calls [`any`](Self::any) after publishing and only then
-/// looks for somebody to unpark.
+/// [`leave`](Self::leave). A publisher first publishes, then calls [`any`](Self::any), and only
+/// then looks for a thread to unpark.
 #[derive(Debug)]
 pub struct Sleepers {
     count: AtomicUsize,
@@ -193,7 +200,7 @@ pub struct Sleepers {
 
 impl Sleepers {
     const_fn_unless_loom! {
-        /// Nobody sleeps.
+        /// No thread sleeps.
         pub fn new() -> Self {
             Self { count: AtomicUsize::new(0) }
         }
@@ -209,12 +216,12 @@ impl Sleepers {
     /// The calling thread is awake again.
     #[inline]
     pub fn leave(&self) {
-        // ORDERING: Relaxed: seen late, it costs a publisher one useless search.
+        // ORDERING: Relaxed: if a publisher sees it late, this costs one useless search.
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether anybody needs waking, for a caller that has just published work. Has a full fence of
-    /// its own.
+    /// Whether any thread needs waking, for a caller that has just published work. Has a full fence
+    /// of its own.
     #[inline]
     pub fn any(&self) -> bool {
         // ORDERING: SeqCst pairs with the fence in `park_unless`.

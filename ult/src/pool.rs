@@ -1,14 +1,16 @@
-//! The pool of our own kernel threads: started on demand, kept when idle, rebuilt in the child of a
-//! fork.
+//! The pool: the runtime's own kernel threads. They are started on demand, stay when they are idle,
+//! and are started anew in the child of a fork.
 //!
-//! What lives here: starting, lending, taking back, and counting workers; the process-wide hooks
-//! (fork, end of a program's thread). What may not: scheduling ([`crate::sched`]) and meaning (the
-//! layer above decides how many workers a team gets).
+//! What lives here: starting and counting workers, assigning them to teams and taking them back,
+//! and the process-wide hooks (fork, end of a program's thread). What does not: scheduling
+//! ([`crate::sched`]) and meaning (the layer above decides how many workers a team gets).
 //!
-//! The pool never shrinks and is never torn down: at exit the operating system takes the threads,
-//! because program code may still enter regions from `atexit` handlers and destructors. Its kernel
-//! threads may be replaced ([`renew`]). Tried and rejected: joining the workers in a
-//! library destructor (deadlocks when `exit` is called from inside a region).
+//! The pool never shrinks and is never torn down. At exit the operating system takes the threads,
+//! because program code may still enter regions from `atexit` handlers and destructors. The pool's
+//! kernel threads may be replaced ([`renew`]).
+//!
+//! Tried and rejected: joining the workers in a library destructor. This deadlocks when `exit` is
+//! called from inside a region.
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
@@ -25,11 +27,10 @@ use crate::worker::{self, Worker};
 
 pub mod renew;
 
-/// A mutex that the child of a fork may forget: the thread that held it may not exist there.
+/// A mutex that the child of a fork may discard: the thread that held it may not exist there.
 pub(crate) struct ForkMutex<T>(UnsafeCell<Mutex<T>>);
 
-// SAFETY: a Mutex is Sync; the cell is only written by `forget` in a child that has a single
-// thread.
+// SAFETY: a Mutex is Sync. Only `forget` writes the cell, in a child that has a single thread.
 unsafe impl<T: Send> Sync for ForkMutex<T> {}
 
 impl<T> ForkMutex<T> {
@@ -38,12 +39,12 @@ impl<T> ForkMutex<T> {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        // SAFETY: nobody writes the cell while more than one thread exists.
+        // SAFETY: no thread writes the cell while more than one thread exists.
         let mutex = unsafe { &*self.0.get() };
         match mutex.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(e)) => e.into_inner(),
-            // The program may be about to look at its `errno`.
+            // `errno` is kept, because the program may be about to read it.
             Err(TryLockError::WouldBlock) => {
                 let errno = sched::errno();
                 let guard = mutex.lock().unwrap_or_else(|e| e.into_inner());
@@ -53,47 +54,47 @@ impl<T> ForkMutex<T> {
         }
     }
 
-    /// The value, unless somebody has it.
+    /// The value, unless another thread holds the mutex.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         // SAFETY: as above.
         unsafe { &*self.0.get() }.try_lock().ok()
     }
 
-    /// Puts a fresh mutex in place; the old value is leaked, never dropped.
+    /// Puts a fresh mutex in place. The old value is leaked, never dropped.
     ///
     /// # Safety
     /// Only in the child of a fork, before it has a second thread.
     pub(crate) unsafe fn forget(&self, value: T) {
-        // SAFETY: single-threaded by the caller's word; `write` drops nothing, so no allocator is
+        // SAFETY: the caller guarantees a single thread; `write` drops nothing, so no allocator is
         // called.
         unsafe { self.0.get().write(Mutex::new(value)) };
     }
 }
 
-/// What an assigned worker is to do: run `entry(argument)` as a ULT of `stack_size` bytes, then
-/// come back.
+/// The work of an assigned worker: it runs `entry(argument)` as a ULT of `stack_size` bytes, and
+/// then returns to the pool.
 pub struct Assignment {
-    /// First function of the ULT. When it returns, the ULT ends and the worker is idle again.
+    /// The first function of the ULT. When it returns, the ULT ends and the worker is idle again.
     pub entry: unsafe fn(*mut ()),
-    /// Its argument.
+    /// The argument of `entry`.
     pub argument: *mut (),
-    /// Usable bytes of its stack.
+    /// The usable bytes of the ULT's stack.
     pub stack_size: usize,
 }
 
-/// An assignment on its way, and the descriptor of its ULT. The sender makes it: a worker's first
-/// allocation would have the C library set up a heap for it, which takes longer than all else that
-/// it does before its first region.
+/// An assignment on its way, with the descriptor of its ULT. The sender allocates both. At a
+/// worker's first allocation the C library would set up a heap for it. This takes longer than all
+/// else that the worker does before its first region.
 pub(crate) struct AssignmentLetter {
     assignment: Assignment,
     ult: Option<Box<Ult>>,
 }
 
-/// Workers that wait for an assignment. Shared ones run other people's ULTs meanwhile.
+/// Workers that wait for an assignment. Shared workers run ULTs of any team meanwhile.
 struct Idle {
     shared: Vec<&'static Worker>,
-    /// Kernel threads that belong to one thread of a team while they are assigned, and to nobody
-    /// now.
+    /// Kernel threads that belong to one thread of a team while they are assigned. Now they belong
+    /// to no thread.
     single: Vec<&'static Worker>,
 }
 
@@ -101,12 +102,13 @@ static IDLE: ForkMutex<Idle> = ForkMutex::new(Idle { shared: Vec::new(), single:
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
-/// Threads that share workers, in regions that were forked while the pool could still grow.
+/// The number of threads that share workers, in regions that were forked while the pool could still
+/// grow.
 static RESERVED: AtomicUsize = AtomicUsize::new(0);
-/// Kernel threads of the program in outermost regions, while it has several.
+/// The number of the program's kernel threads in outermost regions, while it has several.
 static FORKERS: AtomicUsize = AtomicUsize::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
-/// Signals that the program's first thread in the runtime blocked.
+/// The signals that the program's first thread in the runtime blocked.
 static SIGNALS: Signals = Signals(UnsafeCell::new(NO_SIGNALS));
 // SAFETY: a set of signals is plain words; all zero is the empty set.
 const NO_SIGNALS: libc::sigset_t = unsafe { core::mem::zeroed() };
@@ -118,8 +120,8 @@ unsafe impl Sync for Signals {}
 
 static INITIALISE: Once = Once::new();
 
-/// How often this process has been born of a fork since the library was loaded. Structures made
-/// under another generation belong to threads that do not exist any more.
+/// How many forks lie between the process that loaded the library and this one. Structures of
+/// another generation belong to threads that do not exist any more.
 #[inline]
 pub fn generation() -> u32 {
     // ORDERING: Relaxed; written only in a child that has a single thread, which sees its own
@@ -133,8 +135,8 @@ pub fn started() -> usize {
     STARTED.load(Ordering::Relaxed)
 }
 
-/// Sets how many shared workers the pool may have: what the machine is good for, less the program's
-/// own thread.
+/// Sets how many shared workers the pool may have: as many as the machine can run well, less the
+/// program's own thread.
 pub fn set_limit(workers: usize) {
     // ORDERING: Relaxed; a setting.
     LIMIT.store(workers, Ordering::Relaxed);
@@ -149,7 +151,7 @@ pub fn limit() -> usize {
 /// Starts shared workers until there are `count`, at most [`limit`]. Returns how many there are.
 pub fn prepare(count: usize) -> usize {
     let wanted = count.min(limit());
-    // ORDERING: Relaxed; taken back below if two come at once.
+    // ORDERING: Relaxed; taken back below if two threads add one at the same time.
     while SHARED.load(Ordering::Relaxed) < wanted {
         // ORDERING: Relaxed; a count by itself.
         if SHARED.fetch_add(1, Ordering::Relaxed) >= wanted {
@@ -170,10 +172,12 @@ pub fn prepare(count: usize) -> usize {
     SHARED.load(Ordering::Relaxed)
 }
 
-/// A region begins whose `count` further threads share workers: starts workers until all such
-/// threads of the process could have one each, beside those that are assigned, at most [`limit`].
-/// Returns what [`unreserve`] has to be reported when it ends: 0 once the pool is full, so that
-/// regions of a process that runs at its limit share no counter.
+/// Begins a region whose `count` further threads share workers. Starts workers until all such
+/// threads of the process could have one each, in addition to the assigned workers, but at most
+/// [`limit`].
+///
+/// Returns the number that [`unreserve`] gets when the region ends. It is 0 once the pool is full,
+/// so that regions of a process at its limit share no counter.
 pub fn reserve(count: usize) -> usize {
     // ORDERING: Relaxed; as in `prepare`.
     if SHARED.load(Ordering::Relaxed) >= limit() {
@@ -185,24 +189,24 @@ pub fn reserve(count: usize) -> usize {
     count
 }
 
-/// A kernel thread of a program that has several forks an outermost region. Until [`leave_region`]
-/// it has a processor to itself, as far as the workers are concerned: they are counted on for the
-/// others.
+/// Begins an outermost region of a kernel thread, in a program that has several such threads. Until
+/// [`leave_region`] the pool counts one processor as taken by this thread. The other forking
+/// threads share the rest.
 pub fn enter_region() {
     // ORDERING: Relaxed; a count by itself.
     FORKERS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The end of a region that was counted by [`enter_region`].
+/// Ends a region that was counted by [`enter_region`].
 pub fn leave_region() {
-    // The child of a fork has forgotten what other threads had counted.
+    // The child of a fork has forgotten the counts of other threads.
     let less = |forkers: usize| Some(forkers.saturating_sub(1));
     // ORDERING: Relaxed, both; a count by itself.
     let _ = FORKERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
 }
 
-/// How many kernel threads, the forking one included, have a processor while the other forkers have
-/// one each. At least 1.
+/// How many kernel threads, the forking one included, have a processor if each of the other forking
+/// threads has one. At least 1.
 pub(crate) fn share() -> usize {
     // ORDERING: Relaxed; a recent number will do.
     share_of(limit() + 1, FORKERS.load(Ordering::Relaxed))
@@ -217,24 +221,25 @@ pub(crate) fn has_room() -> bool {
     share() > 1
 }
 
-/// The end of a region that was counted by [`reserve`].
+/// Ends a region that was counted by [`reserve`].
 pub fn unreserve(counted: usize) {
     if counted != 0 {
-        // The child of a fork has forgotten what other threads had counted.
+        // The child of a fork has forgotten the counts of other threads.
         let less = |reserved: usize| Some(reserved.saturating_sub(counted));
         // ORDERING: Relaxed, both; a count by itself.
         let _ = RESERVED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 
-/// Shared workers that belong to teams.
+/// The number of shared workers that are assigned to teams.
 fn assigned() -> usize {
     let idle = IDLE.lock().shared.len();
     // ORDERING: Relaxed; as in `prepare`.
     SHARED.load(Ordering::Relaxed).saturating_sub(idle)
 }
 
-/// The `n`th shared worker of the pool, in the order of their indices, and round again.
+/// Shared worker number `n` of the pool in the order of their indices. Numbers beyond the last
+/// worker begin at the first one again.
 pub fn shared_worker(n: usize) -> Option<&'static Worker> {
     // ORDERING: Relaxed; as in `prepare`.
     let count = SHARED.load(Ordering::Relaxed);
@@ -243,8 +248,8 @@ pub fn shared_worker(n: usize) -> Option<&'static Worker> {
     shared.nth(n % count.max(1))
 }
 
-/// Takes `count` idle shared workers for threads that stay on them, starting some within the
-/// [`limit`]; all or none.
+/// Takes `count` idle shared workers for threads that stay on them, and starts some within the
+/// [`limit`]. Takes all or none.
 pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     if count > limit() {
         return false;
@@ -252,7 +257,7 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     prepare(assigned() + count);
     let _away = crate::sanitize::look_away();
     let mut idle = IDLE.lock();
-    // One that runs a ULT might block in it before it sees its assignment.
+    // A worker that runs a ULT might block in it before it sees its assignment.
     if idle.shared.iter().filter(|w| w.is_unused()).count() < count {
         return false;
     }
@@ -268,8 +273,8 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     true
 }
 
-/// Makes a worker that [`lease`] returned one that nobody else runs on, if nobody does now; the
-/// pool may start another one in its place.
+/// Takes a worker that [`lease`] returned out of the shared ones, if no ULT runs on it now: then no
+/// other thread runs on it. The pool may start another worker in its place.
 pub fn isolate(worker: &'static Worker) {
     if worker.is_shared() && worker.is_unused() {
         worker.share(false);
@@ -278,12 +283,13 @@ pub fn isolate(worker: &'static Worker) {
     }
 }
 
-/// Takes `count` kernel threads that nobody else runs on, beyond the limit; fewer when the system
-/// refuses more threads.
+/// Takes `count` kernel threads on which no other thread runs. The limit does not count for them.
+/// Takes fewer when the system refuses more threads.
 pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
     {
         let mut idle = IDLE.lock();
-        // Those that were started before have too little of a stack.
+        // If jobs run on the threads' own stacks, kernel threads from before that setting have too
+        // little stack.
         let needs_stack = sched::jobs_run_on_own_stacks();
         for at in (0..idle.single.len()).rev() {
             if into.len() < count && (!needs_stack || idle.single[at].runs_on_kernel_stack()) {
@@ -299,7 +305,7 @@ pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
     }
 }
 
-/// Hands a worker that [`lease`] or [`acquire`] returned something to do.
+/// Assigns work to a worker that [`lease`] or [`acquire`] returned.
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
     let boxed = Box::into_raw(Box::new(AssignmentLetter { assignment, ult: Some(Box::new(Ult::native())) }));
     worker.note_assigned();
@@ -309,8 +315,9 @@ pub fn assign(worker: &'static Worker, assignment: Assignment) {
     worker.wake();
 }
 
-/// A shared worker in place of `dedicated`, for the threads that leave that: a new one beyond the
-/// limit, or an old one if there has been a new one before. `None` if the system refuses.
+/// A shared worker in place of `dedicated`, for the threads that leave it. It is a new worker
+/// beyond the limit, or an existing one if there has been a new one before. `None` if the system
+/// refuses.
 pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
     // ORDERING: Relaxed; a count by itself.
     if SHARED.load(Ordering::Relaxed) > limit() {
@@ -340,7 +347,7 @@ fn give_back(worker: &'static Worker) {
         return worker.note_assignment_ended();
     }
     let mut idle = IDLE.lock();
-    // Under the lock: nobody has taken the worker, and assigned it something, yet.
+    // Under the lock: no thread can have taken the worker and assigned new work to it yet.
     worker.note_assignment_ended();
     if worker.is_shared() { idle.shared.push(worker) } else { idle.single.push(worker) }
 }
@@ -363,7 +370,7 @@ pub fn register_fork_handlers() {
     // ORDERING: Relaxed; a flag by itself. It is set first, because the function that registers may
     // call this one.
     if !REGISTERED.load(Ordering::Relaxed) && !REGISTERED.swap(true, Ordering::Relaxed) {
-        // SAFETY: the handler is async-signal-safe as `after_fork_in_child` documents.
+        // SAFETY: the handlers are async-signal-safe, see `after_fork_in_child`.
         unsafe {
             libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child))
         };
@@ -384,12 +391,12 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     Ok(record)
 }
 
-/// Kernel stack of a worker: its home loop, user code runs on ULT stacks; but see
-/// [`Worker::runs_on_kernel_stack`].
+/// Bytes of a worker's kernel stack for its idle loop. User code runs on ULT stacks; the exception
+/// is [`Worker::runs_on_kernel_stack`].
 const IDLE_LOOP_STACK: usize = 256 << 10;
 
-/// Starts a kernel thread for `record`, which opens its signal mask when it is registered. `mask`
-/// is a function of the mask of the calling thread.
+/// Starts a kernel thread for `record`. The thread opens its signal mask when it is registered.
+/// `mask` computes that mask from the mask of the calling thread.
 fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -> std::io::Result<()> {
     let program = if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 };
     // SAFETY: plain POSIX calls on a local, initialised object.
@@ -406,10 +413,11 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
     })
 }
 
-/// The signal mask of a new kernel thread: that of the thread that makes the team. The monitor
-/// blocks everything; who stands in for a thread has what the first thread in the runtime had.
+/// The signal mask of a new kernel thread: the mask of the thread that makes the team. The stall
+/// monitor blocks all signals; a worker that it starts to stand in for another gets the mask of the
+/// first thread in the runtime.
 fn first_mask(makers: u64) -> u64 {
-    // The kernel lets nobody block two signals, and says so.
+    // The kernel never lets a thread block two signals, and never shows them as blocked.
     let blocks_all = (makers | !signals::EVERYTHING | signals::never_blocked()) == !0;
     // SAFETY: written before any kernel thread of the pool is started; the first word is the
     // kernel's mask.
@@ -417,11 +425,11 @@ fn first_mask(makers: u64) -> u64 {
     inherited & signals::EVERYTHING & !signals::faults()
 }
 
-/// The least stack this process's threads need for their static thread-local storage, in bytes;
-/// constant after start-up. The first call takes the loader's lock.
+/// The smallest stack, in bytes, that threads of this process need for their static thread-local
+/// storage; constant after start-up. The first call takes the loader's lock.
 pub(crate) fn minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
-    // ORDERING: Relaxed; the number is complete in itself, and everybody finds the same.
+    // ORDERING: Relaxed; the number is complete in itself, and every thread finds the same one.
     let mut known = KNOWN.load(Ordering::Relaxed);
     if known == 0 {
         known = ask_minimal_stack(attributes);
@@ -451,7 +459,7 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     core::ptr::null_mut()
 }
 
-/// The calling kernel thread adopts the record of a worker of the pool, and goes back to program
+/// The calling kernel thread adopts the record of a worker of the pool, and returns to program
 /// code. A kernel thread that had the record before has left it in the scheduler ([`renew`]).
 fn become_worker(worker: &'static Worker) {
     if !worker.is_in_scheduler() {
@@ -461,7 +469,7 @@ fn become_worker(worker: &'static Worker) {
     worker.enter_program();
 }
 
-/// [`become_worker`] in the scheduler.
+/// [`become_worker`] for a record that is, and stays, in the scheduler.
 fn adopt(worker: &'static Worker) {
     worker::adopt_for_pool(worker);
     crate::fault::enter_kernel_thread();
@@ -473,13 +481,13 @@ fn adopt(worker: &'static Worker) {
     sched::count_awake(true);
 }
 
-/// What the names of the pool's kernel threads begin with.
+/// The prefix of the names of the pool's kernel threads.
 pub const THREAD_NAME_PREFIX: &str = "gangway-";
 
 fn name_thread(index: u32) {
     use std::io::Write;
     let mut name = [0_u8; 16];
-    // What does not fit is left out; the last byte stays zero.
+    // Characters that do not fit are left out; the last byte stays zero.
     let _ = write!(&mut name[..15], "{THREAD_NAME_PREFIX}{index}");
     if let Ok(name) = CStr::from_bytes_until_nul(&name) {
         kernel::set_name(name);
@@ -519,8 +527,8 @@ fn idle_spin() -> sched::Spin {
     sched::Spin::between(IDLE_SPIN[0].load(Ordering::Relaxed), IDLE_SPIN[1].load(Ordering::Relaxed))
 }
 
-/// Microseconds. A worker that belongs to no team sleeps in the end, whatever the program wants of
-/// its threads.
+/// The longest time, in microseconds, for which an idle worker polls. A worker that belongs to no
+/// team sleeps in the end, whatever the program sets for its threads.
 const MOST_IDLE_SPIN: u32 = 10_000;
 
 /// Waits on the native stack. A shared worker runs ULTs meanwhile. `None`: the kernel thread is
@@ -530,7 +538,7 @@ fn await_assignment(worker: &'static Worker) -> Option<Box<AssignmentLetter>> {
         // ORDERING: Acquire, pairs with the Release in `assign`.
         let p = worker.mailbox.swap(core::ptr::null_mut(), Ordering::Acquire);
         if !p.is_null() {
-            // SAFETY: `assign` made it with Box::into_raw and the swap took it out for us alone.
+            // SAFETY: `assign` made it with Box::into_raw, and the swap gave it to this call alone.
             return Some(unsafe { Box::from_raw(p) });
         }
         if renew::is_asked(worker) {
@@ -544,7 +552,8 @@ fn await_assignment(worker: &'static Worker) -> Option<Box<AssignmentLetter>> {
 
 fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }: &mut AssignmentLetter) {
     if worker.runs_on_kernel_stack() {
-        // SAFETY: whoever made the assignment vouches for it; the worker's own kernel thread.
+        // SAFETY: the code that made the assignment guarantees this; the worker's own kernel
+        // thread.
         unsafe {
             (assignment.entry)(assignment.argument);
             (*worker.own()).role = worker::Role::none(worker);
@@ -559,8 +568,8 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
         ));
     }
     let ult = Box::into_raw(ult);
-    // SAFETY: this is the worker's own kernel thread, standing on its native stack; the new ULT is
-    // ours.
+    // SAFETY: this is the worker's own kernel thread, on its native stack. Only this call uses the
+    // new ULT.
     unsafe {
         let own = worker.own();
         (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
@@ -576,12 +585,12 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
     worker::set_locals(worker::Locals::default());
 }
 
-/// First function of an assigned ULT.
+/// The first function of an assigned ULT.
 unsafe extern "C" fn ult_main(_: usize) -> ! {
     crate::sanitize::begin();
     let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
     worker::note_stack(worker);
-    // SAFETY: we run on the worker's own kernel thread; `run_assignment` has put the job there.
+    // SAFETY: this is the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
         if let Some(job) = (*worker.own()).assigned.take() {
             (job.run)(job.data);
@@ -624,9 +633,9 @@ unsafe extern "C" fn exit_destructor(_: *mut libc::c_void) {
 
 // ---- fork -------------------------------------------------------------------
 
-/// During a fork the forking kernel thread counts as one that is in its scheduler: nobody moves its
-/// contexts meanwhile (the child would inherit half of the move), and the monitor does not
-/// interrupt it.
+/// During a fork the forking kernel thread counts as in its scheduler. So no other kernel thread
+/// moves its contexts meanwhile (the child would inherit half of the move), and the stall monitor
+/// does not interrupt it.
 unsafe extern "C" fn before_fork() {
     if let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) {
         worker.enter_scheduler();
@@ -636,7 +645,7 @@ unsafe extern "C" fn before_fork() {
     crate::loader::before_fork();
 }
 
-/// The end of what [`before_fork`] has begun.
+/// Ends what [`before_fork`] has begun.
 unsafe extern "C" fn after_fork_in_parent() {
     crate::loader::after_fork();
     // SAFETY: own kernel thread.
@@ -645,14 +654,14 @@ unsafe extern "C" fn after_fork_in_parent() {
     }
 }
 
-/// In the child of a fork only the forking thread exists. Everything shared is forgotten, not
-/// freed; nothing here allocates or locks.
+/// In the child of a fork only the forking thread exists. All shared structures are forgotten, not
+/// freed. This function neither allocates nor locks.
 unsafe extern "C" fn after_fork_in_child() {
     crate::loader::after_fork();
-    // SAFETY: the child has one thread, this one, until user code makes another.
+    // SAFETY: the child has only this thread until user code makes another one.
     unsafe {
         IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });
-        // ORDERING: Relaxed; nobody else is there.
+        // ORDERING: Relaxed; no other thread exists.
         RESERVED.store(0, Ordering::Relaxed);
         // ORDERING: as above.
         FORKERS.store(0, Ordering::Relaxed);

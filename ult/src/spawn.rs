@@ -1,23 +1,25 @@
-//! ULTs that have not started, and where a forking context puts them (ICS '21, Algorithm 1).
+//! ULTs that have not started, and the queues in which a forking context puts them (ICS '21,
+//! Algorithm 1).
 //!
-//! A [`UltStart`] lies in the forker's memory; a fork hands out pointers. Stacks are taken when a
-//! ULT first runs.
+//! An [`UltStart`] lies in the memory of the forking context; a fork hands out pointers to it. A
+//! ULT gets its stack when it first runs. What does not live here: the choice of the start that
+//! runs next ([`crate::sched`]).
 //!
-//! *Gang* ([`gang()`]): one lock is held while the next id is taken and all ULTs of the gang are
-//! pushed, as in the paper. The model shows that it must be so: with ids taken first and pushes
-//! interleaved two gangs of one level can each find a place behind the other's spinning thread
-//! (`docs/models/gang.md`). What is not under the lock: reading the loads, choosing workers, waking
-//! them. A team that stays on workers of its own takes its id without the lock as long as no gang
-//! has ever been queued in the process.
+//! *Gang* ([`gang()`]): one lock is held while the gang gets its id and all its ULTs are pushed, as
+//! in the paper. The model shows that this is necessary. Suppose that ids are taken first and
+//! pushes interleave: then each of two gangs of one level can be queued behind the other's spinning
+//! thread (`docs/models/gang.md`). The loads are read, and the workers are chosen and woken,
+//! outside of the lock. A team with assigned workers takes its id without the lock, as long as no
+//! gang has ever been queued in the process.
 //!
-//! *Without a gang* ([`plain`]): onto the forking worker's own deque, newest first for itself,
-//! oldest first for thieves.
+//! *Without a gang* ([`plain`]): the ULTs go to the forking worker's own deque. The worker takes
+//! the newest one first, thieves take the oldest one first.
 //!
-//! *For whoever is idle* ([`offers`]): on a list of the process.
+//! *For idle workers* ([`offers`]): the ULTs go to one list of the process.
 //!
-//! Rejected: a ticket by which gangs become visible in the order of their ids (correct in the model
-//! too, but a forker that loses its core between ticket and push stops all forks, as a lock does,
-//! without being one that waiters can sleep on).
+//! Rejected: a ticket by which gangs become visible in the order of their ids. It is correct in the
+//! model too. But a forking thread that loses its core between ticket and push stops all forks. A
+//! lock does the same, and waiting threads can sleep on it.
 
 pub mod offers;
 
@@ -33,34 +35,36 @@ use crate::tls_block::TlsBlock;
 use crate::topology::distance;
 use crate::worker::{self, Worker};
 
-/// In the group of a queued gang ULT: it runs where it was put.
+/// A mark in the group of a queued gang ULT: the ULT runs on the worker at which it was queued. It
+/// may leave that worker only if the worker is dedicated or blocked.
 pub(crate) const PLACED: u32 = 1 << 31;
 
-/// What ULTs that are forked together, a *spawn group*, have in common: written once for all of
-/// them.
+/// What all ULTs of one fork, a *spawn group*, have in common. It is written once for all of them.
 ///
-/// It is not moved or changed between a fork and the last call of `retire`. Where several of a
-/// spawn group end on a worker one after the other, they are retired together: what they all have
-/// to tell one place costs one write there.
+/// It is neither moved nor changed between the fork and the last call of `retire`. If several ULTs
+/// of a spawn group end on one worker one after the other, they are retired together. So the
+/// counter that `retire` writes is written once for all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct SpawnGroup {
-    /// The first function of each.
+    /// The first function of each ULT.
     pub run: unsafe fn(*mut ()),
-    /// Called with the ULT's argument when it has ended and runs with its TLS block no more. Must
-    /// not wait.
+    /// Called with the ULT's argument when the ULT has ended and no longer runs with its TLS block.
+    /// Must not wait.
     pub end: unsafe fn(*mut ()),
-    /// Called with `data` when so many ULTs of the spawn group have ended on the calling worker and
-    /// were not counted before: their last use of the spawn group. On a worker in its scheduler,
-    /// before it looks for anything but another one of the spawn group. Must not wait.
+    /// Called with `data` and a number: so many ULTs of the spawn group have ended on the calling
+    /// worker since the last call. This is their last use of the spawn group. The worker calls it
+    /// in its scheduler, before it looks for anything except another ULT of the spawn group. Must
+    /// not wait.
     pub retire: unsafe fn(*mut (), u32),
-    /// The argument of `retire`. Spawn groups with the same one are retired together, and have the
+    /// The argument of `retire`. Spawn groups with equal `data` are retired together, and have the
     /// same `retire`.
     pub data: *mut (),
-    /// The gang of the context that forked them, which a ULT without a gang of its own runs for.
+    /// The gang of the forking context. A ULT without a gang of its own runs for this one.
     pub tag: GangTag,
     /// Code address of their parallel region.
     pub region: usize,
-    /// Whose they are: [`Worker::group`] of the program's kernel thread at the root.
+    /// The group that the ULTs belong to: [`Worker::group`] of the program's kernel thread at their
+    /// root.
     pub group: u32,
 }
 
@@ -71,15 +75,16 @@ impl PartialEq for SpawnGroup {
     }
 }
 
-/// A ULT that has not started. It is not moved or changed between a fork and the call of
+/// A ULT that has not started. It is neither moved nor changed between the fork and the call of
 /// [`SpawnGroup::end`].
 #[derive(Clone, Copy, Debug)]
 pub struct UltStart {
-    /// What it has in common with the others.
+    /// What the ULT has in common with the others of its fork.
     pub spawn_group: NonNull<SpawnGroup>,
     /// The argument of `run` and `end`.
     pub data: *mut (),
-    /// The storage it runs with; `None`: one is borrowed from its start to its end.
+    /// The TLS block that the ULT runs with. `None`: a TLS block is borrowed from its start to its
+    /// end.
     pub tls_block: Option<&'static TlsBlock>,
 }
 
@@ -92,8 +97,8 @@ impl PartialEq for UltStart {
     }
 }
 
-// SAFETY: a start is read by the forker before the fork and by the one worker that takes it
-// afterwards.
+// SAFETY: the forking thread reads a start before the fork, and only the worker that takes it reads
+// it afterwards.
 unsafe impl Sync for UltStart {}
 // SAFETY: as above.
 unsafe impl Send for UltStart {}
@@ -101,23 +106,23 @@ unsafe impl Send for UltStart {}
 /// The TLS block of a ULT while it runs.
 #[derive(Clone, Copy)]
 pub(crate) enum UltTlsBlock {
-    /// Its thread's own.
+    /// The block of the ULT's own thread.
     Kept(&'static TlsBlock),
-    /// Borrowed for the ULT.
+    /// A block that is borrowed for the ULT.
     Borrowed(&'static TlsBlock),
-    /// TLS blocks are not used, or none could be borrowed: the worker's.
+    /// The worker's block: TLS blocks are not used, or none could be borrowed.
     Shared,
 }
 
 impl UltStart {
-    /// What it has in common with the others. Not used after the ULT has been retired.
+    /// What the ULT has in common with the others. Must not be used after the ULT has been retired.
     #[inline]
     pub(crate) fn spawn_group(&self) -> &'static SpawnGroup {
-        // SAFETY: a spawn group stays as it is until its last ULT has been retired (`SpawnGroup`).
+        // SAFETY: a spawn group does not change until its last ULT has been retired (`SpawnGroup`).
         unsafe { self.spawn_group.as_ref() }
     }
 
-    /// What a ULT that starts on `worker`, the calling kernel thread's, runs with.
+    /// The TLS block of a ULT that starts on `worker`, the worker of the calling kernel thread.
     pub(crate) fn tls_block(&self, worker: &'static Worker) -> UltTlsBlock {
         match self.tls_block {
             Some(tls_block) => {
@@ -133,7 +138,7 @@ impl UltStart {
 }
 
 impl UltTlsBlock {
-    /// The storage, unless it is the worker's.
+    /// The block, unless it is the worker's.
     #[inline]
     pub(crate) fn tls_block(self) -> Option<&'static TlsBlock> {
         match self {
@@ -150,8 +155,8 @@ impl UltTlsBlock {
         }
     }
 
-    /// The TLS block of a ULT that follows the one that runs with this. The same if it is a
-    /// borrowed one and borrowed is what the next needs.
+    /// The TLS block of the ULT that follows the one with this block. It is the same block if this
+    /// one is borrowed and the next ULT needs a borrowed one.
     pub(crate) fn pass_on(self, next: &UltStart, worker: &'static Worker) -> Self {
         match (self, next.tls_block) {
             (Self::Borrowed(_), None) => self,
@@ -159,7 +164,8 @@ impl UltTlsBlock {
         }
     }
 
-    /// The ULT has ended on `worker` and nobody runs with its TLS block; `next` follows it.
+    /// The ULT has ended on `worker`, and no context runs with its TLS block; a ULT with the block
+    /// `next` follows it.
     pub(crate) fn end_before(self, next: Self, worker: &'static Worker) {
         match (self, next) {
             (Self::Borrowed(mine), Self::Borrowed(other)) if ptr::eq(mine, other) => {}
@@ -167,7 +173,7 @@ impl UltTlsBlock {
         }
     }
 
-    /// The ULT has ended on `worker` and nobody runs with its TLS block.
+    /// The ULT has ended on `worker`, and no context runs with its TLS block.
     pub(crate) fn end(self, worker: &'static Worker) {
         match self {
             Self::Borrowed(tls_block) => worker::give_tls_block_back(worker, tls_block),
@@ -180,21 +186,26 @@ impl UltTlsBlock {
 static FORK: ForkMutex<()> = ForkMutex::new(());
 static EVER_QUEUED: AtomicBool = AtomicBool::new(false);
 
-/// A gang id for a team that stays on workers of its own; `publish` starts the team.
+/// Takes a gang id for a team with assigned workers; `publish` starts the team.
 pub fn assigned_gang(level: i32, publish: impl FnOnce(GangTag)) {
-    // ORDERING: Relaxed; who queued the first gang and who comes here are ordered by nothing, and
-    // need not be: see the module.
+    // ORDERING: Relaxed; no order exists between the thread that queued the first gang and the
+    // calling thread, and none is needed: see the module.
     let _lock = EVER_QUEUED.load(Ordering::Relaxed).then(|| FORK.lock());
     publish(GangTag { id: gang::next_id(), level });
 }
 
-/// Forks a gang: takes its id, `publish`es the tag to whoever needs it before the first ULT runs,
-/// and queues the starts, which are called for by number, at the least loaded workers that may run
-/// them, nearest first. `place` names the worker for a ULT that must run there, `near` processors
-/// where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards
-/// at the caller's hands.
+/// Forks a gang and returns its tag. The steps are:
 ///
-/// The starts are of one spawn group. `root_worker` is the program's kernel thread at their root.
+/// 1. It takes the gang's id.
+/// 2. It calls `publish` with the tag, for all code that needs the tag before the first ULT runs.
+/// 3. It queues the starts at the least loaded workers that may run them, nearest first.
+///
+/// `ult_start` returns the start with a given number. `place` names the worker of a ULT that must
+/// run there. `near` names the processors near which a ULT should run, if possible. The caller
+/// makes the calling context run for the gang afterwards.
+///
+/// The starts are of one spawn group. `root_worker` is the worker of the program's kernel thread at
+/// their root.
 pub fn gang<'a>(
     count: usize,
     level: i32,
@@ -206,7 +217,8 @@ pub fn gang<'a>(
 ) -> GangTag {
     let me = worker::register_current();
     let group = root_worker.group();
-    // SAFETY: own kernel thread; taken out, because `ult_start` and the others are the caller's.
+    // SAFETY: own kernel thread. The field is taken out, because `ult_start` and the other closures
+    // are the caller's code.
     let mut targets = core::mem::take(unsafe { &mut (*me.own()).targets });
     targets.choose(me, count, group, near);
     // ORDERING: Relaxed, both; see `assigned_gang`.
@@ -230,24 +242,25 @@ pub fn gang<'a>(
         Some(place) => targets.wake_placed(count, group, place),
         None => targets.wake(group),
     }
-    // SAFETY: own kernel thread: a fork does not wait.
+    // SAFETY: own kernel thread, because a fork does not wait.
     unsafe { (*me.own()).targets = targets };
     tag
 }
 
-/// The workers of a fork. Kept by the forking worker from fork to fork, for its memory.
+/// The workers of a fork. The forking worker keeps it from fork to fork, so that its memory is used
+/// again.
 #[derive(Default)]
 pub(crate) struct SpawnTargets {
-    /// Those that may run the gang.
+    /// Workers that may run the gang.
     workers: Vec<&'static Worker>,
     loads: Vec<u32>,
-    /// By number of the ULT, which of them gets it.
+    /// For each ULT, by number: the index in `workers` of the worker that gets it.
     chosen: Vec<usize>,
-    /// The numbers of the ULTs, those of one worker together.
+    /// The numbers of the ULTs, grouped by worker.
     order: Vec<usize>,
-    /// By worker, where its part of `order` ends.
+    /// For each worker: where its part of `order` ends.
     ends: Vec<usize>,
-    /// Where there are two workers: for how many ULTs, and which of them forked, this was chosen.
+    /// With two workers: for how many ULTs, and for which forking worker, the choice was made.
     pair: Option<(usize, usize)>,
 }
 
@@ -270,7 +283,7 @@ impl SpawnTargets {
         let at = share_out(workers, at);
         let pair = (workers.len() == 2).then_some((count, at));
         if pair.is_some() && pair == self.pair {
-            return; // of two, whatever their loads are, the other one and the forking one take turns
+            return; // with two workers the loads decide nothing: the other and the forking one alternate
         }
         self.pair = pair;
         self.loads.clear();
@@ -307,7 +320,7 @@ impl SpawnTargets {
         }
     }
 
-    /// Each worker that gets some, and which.
+    /// Each worker that gets ULTs, with the numbers of these ULTs.
     fn shares(&self) -> impl Iterator<Item = (&'static Worker, &[usize])> {
         let begins = core::iter::once(0).chain(self.ends.iter().copied());
         let parts = self.workers.iter().zip(begins.zip(&self.ends));
@@ -316,7 +329,8 @@ impl SpawnTargets {
             .filter(|(_, part)| !part.is_empty())
     }
 
-    /// Under the fork lock: the lines that are written soon come from those workers all at once.
+    /// Under the fork lock: prefetches the cache lines that `push` writes soon, from all workers at
+    /// once.
     fn expect(&self, level: i32) {
         for (target, _) in self.shares() {
             // SAFETY: under the lock.
@@ -325,21 +339,25 @@ impl SpawnTargets {
         }
     }
 
-    /// Under the fork lock: what a worker gets is counted there once.
+    /// Under the fork lock: pushes the ULTs. The ULTs of one worker are counted there with one
+    /// write.
     fn push<'a>(&self, group: u32, tag: GangTag, ult_start: &impl Fn(usize) -> &'a UltStart) {
         for (target, part) in self.shares() {
             target.count_gang_load(part.len() as i32);
-            // SAFETY: under the lock, so one at a time; starts may go to any worker (`UltStart`).
+            // SAFETY: under the lock, so only one thread pushes; starts may go to any worker
+            // (`UltStart`).
             unsafe {
                 target.gang_deque.push_all(part.iter().map(|&i| NonNull::from(ult_start(i))), tag, group)
             };
         }
     }
 
-    /// Wakes those that have something to start; where one is busy, others who may steal from it.
+    /// Wakes the workers that have something to start. If such a worker is busy, idle workers are
+    /// woken that may steal from it.
     fn wake(&self, group: u32) {
-        // ORDERING: SeqCst, one for all looks below: pairs with the fences in `park_unless` and
-        // `recount`. What was queued, or who sleeps, is seen.
+        // ORDERING: SeqCst, one fence for all looks below: pairs with the fences in `park_unless`
+        // and `recount`. Either the worker sees the queued ULTs, or this thread sees that the
+        // worker sleeps.
         fence(Ordering::SeqCst);
         for (target, part) in self.shares() {
             target.publish_crowd_behind_fence();
@@ -350,7 +368,7 @@ impl SpawnTargets {
         }
     }
 
-    /// Under the fork lock, with places.
+    /// [`SpawnTargets::push`] for ULTs with places, under the fork lock.
     fn push_placed<'a>(
         &self,
         count: usize,
@@ -369,14 +387,14 @@ impl SpawnTargets {
         }
     }
 
-    /// As [`SpawnTargets::wake`], with places.
+    /// [`SpawnTargets::wake`] for ULTs with places.
     fn wake_placed(&self, count: usize, group: u32, place: &dyn Fn(usize) -> Option<&'static Worker>) {
         for i in 0..count {
             let placed = place(i);
             let target = placed.unwrap_or(self.of(i));
             target.publish_crowd();
             if !target.unpark() && placed.is_none() && self.workers.len() > 1 {
-                wake_idle_behind_fence(group); // that of `unpark`
+                wake_idle_behind_fence(group); // after the fence of `unpark`
             }
         }
     }
@@ -386,8 +404,9 @@ impl SpawnTargets {
     }
 }
 
-/// Leaves as many workers as have a processor beside the program's other kernel threads in regions:
-/// the least loaded. `me`, the index of the forking one, stays. Returns its index.
+/// Cuts `workers` down to the number that have a processor beside the program's other kernel
+/// threads in regions. The least loaded workers stay, and so does the forking one, whose index is
+/// `me`. Returns its new index.
 fn share_out(workers: &mut Vec<&'static Worker>, me: usize) -> usize {
     let share = pool::share();
     if workers.len() <= share {
@@ -399,7 +418,7 @@ fn share_out(workers: &mut Vec<&'static Worker>, me: usize) -> usize {
     0
 }
 
-/// By processor, the index of a worker that was last seen there.
+/// For each processor: the index of a worker that was last seen there.
 fn by_processor(workers: &[&Worker]) -> Vec<Option<usize>> {
     let sites = || workers.iter().enumerate().filter_map(|(at, worker)| Some((at, worker.site.get()?)));
     let mut found = vec![None; sites().map(|(_, cpu)| cpu + 1).max().unwrap_or(0)];
@@ -407,11 +426,11 @@ fn by_processor(workers: &[&Worker]) -> Vec<Option<usize>> {
     found
 }
 
-/// How near the workers are to the forking one, in the words of `reserve`; empty where all are
-/// alike.
+/// How near each worker is to the forking one: the `classes` of `reserve`. Empty where all are
+/// equally near.
 fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
     if workers.len() <= 2 {
-        return Vec::new(); // one other
+        return Vec::new(); // there is one other worker
     }
     let Some(distances) = distance::distances() else { return Vec::new() };
     let Some(here) = me.site.note() else { return Vec::new() };
@@ -428,26 +447,26 @@ pub fn plain<'a>(count: usize, ult_start: impl Fn(usize) -> &'a UltStart) {
     if count == 0 {
         return;
     }
-    let group = ult_start(0).spawn_group().group; // from here on others may have started, ended and changed them
+    let group = ult_start(0).spawn_group().group; // read before the push: then the starts may change
     for i in (0..count).rev() {
-        // SAFETY: own kernel thread: the deque's owner; starts may go to any worker.
+        // SAFETY: own kernel thread, the owner of the deque; starts may go to any worker.
         unsafe { me.ults.push(NonNull::from(ult_start(i))) };
     }
-    // ORDERING: SeqCst, one for all looks below, as in `SpawnTargets::wake`.
+    // ORDERING: SeqCst, one fence for all looks below, as in `SpawnTargets::wake`.
     fence(Ordering::SeqCst);
     me.publish_crowd_behind_fence();
     let mut thieves = 0..count;
     while thieves.next().is_some() && wake_idle_behind_fence(group) {}
 }
 
-/// The switch point at a fork, after the queueing: older gangs' ULTs in the forking worker's own
-/// deque run before the forking context goes on. Without it two gangs can each wait behind the
-/// other's thread 0.
+/// The switch point of a fork, after the ULTs have been queued: older gangs' ULTs in the forking
+/// worker's own deque run before the forking context continues. Without it each of two gangs can
+/// wait behind the other's thread 0.
 pub fn yield_to_older() {
     crate::sched::yield_to_others();
 }
 
-/// In the child of a fork.
+/// Makes the queues usable in the child of a fork.
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread.

@@ -1,35 +1,43 @@
 //! TLS blocks: the thread-local storage that a context runs with.
 //!
-//! The ELF ABI gives thread-local storage to kernel threads: `errno`, `thread_local`, the caches of
+//! The ELF ABI gives thread-local storage to kernel threads. `errno`, `thread_local`, the caches of
 //! `malloc`, `pthread_self()` and the owners of mutexes are found through one register, the thread
-//! pointer. When several threads of a program share a kernel thread, each needs storage of its own.
-//! It borrows that of a *donor*: an ordinary pthread, made once, that sleeps ([`borrow`],
-//! [`give_back`]). A donor that no thread borrows ends when the program relinquishes its resources
-//! ([`end_unused`]). A context *runs with* a TLS block while the thread pointer is
-//! the TLS block's ([`run_with`]).
+//! pointer. If several threads of a program share a kernel thread, each of them needs storage of
+//! its own. Such a thread borrows the storage of a *TLS donor*: an ordinary pthread, made once,
+//! that sleeps ([`borrow`], [`give_back`]). A donor that no thread borrows ends when the program
+//! relinquishes its resources ([`end_unused`]). A context *runs with* a TLS block while the thread
+//! pointer is the block's ([`run_with`]).
 //!
-//! What lives here: the records, the pool of donors, and running with. In `tls_block/`: making a
-//! donor (`tls_donor`), finding out whether it can work in this process (`support`), and the C
-//! library's broadcasts to all threads (`setxid`). What may not: who runs with what when, and
-//! carrying the scheduler's words of the thread block over; that is the scheduler's, by the rules
-//! of `docs/protocols/tls-block.md`.
+//! What lives here: the records, the pool of donors, and the change of the thread pointer. Three
+//! files in `tls_block/` hold parts of it:
 //!
-//! Cost (AMD EPYC of the Zen 5 generation, virtual machine with 2 processors, kernel 6.18, glibc
-//! 2.36; test `measure`): running with takes 12 ns by the instruction and 145 ns by the system
-//! call; making a donor 26 us of the maker's time and 8 KiB of resident memory besides the kernel's
-//! own; borrowing and returning a pooled one 9 ns.
+//! * `donor`: making a donor.
+//! * `support`: finding out whether donors can work in this process.
+//! * `setxid`: the C library's broadcasts to all threads.
+//!
+//! What does not: the choice of the context that runs with a block, and carrying over the
+//! scheduler's words of the thread block. The scheduler does both, by the rules of
+//! `docs/protocols/tls-block.md`.
+//!
+//! Costs, measured by the test `measure` (AMD EPYC of the Zen 5 generation, virtual machine with 2
+//! processors, kernel 6.18, glibc 2.36):
+//!
+//! * A change of the thread pointer takes 12 ns by the instruction and 145 ns by the system call.
+//! * Making a donor takes 26 µs of the maker's time, and 8 KiB of resident memory besides the
+//!   kernel's own.
+//! * Borrowing and returning a pooled donor takes 9 ns.
 //!
 //! Tried and rejected:
-//! * copying the static thread-local storage at each change (addresses stay those of the kernel
-//!   thread, so what a compiler kept goes wrong when a context moves; the dynamic blocks and
-//!   glibc's own fields cannot be copied);
-//! * making thread blocks without a pthread (`_dl_allocate_tls` is private, and the layout around
-//!   it changes);
-//! * donors on stacks that the C library allocates: in the child of a fork it takes the stacks of
-//!   all other threads back, thread blocks included, and gives them to the next thread that is
-//!   made;
-//! * going back to the kernel thread's own TLS block to make a donor: `pthread_create` works under
-//!   any TLS block, and the records of the kernel threads would have to be found from under a donor
+//! * Copying the static thread-local storage at each change. Addresses stay those of the kernel
+//!   thread, so an address that a compiler kept is wrong after a context has moved. Also, the
+//!   dynamic blocks and glibc's own fields cannot be copied.
+//! * Making thread blocks without a pthread. `_dl_allocate_tls` is private, and the layout around
+//!   it changes.
+//! * Donors on stacks that the C library allocates. In the child of a fork the library takes back
+//!   the stacks of all other threads, thread blocks included, and gives them to the next new
+//!   thread.
+//! * Returning to the kernel thread's own TLS block to make a donor. `pthread_create` works under
+//!   any TLS block, and under a donor's block the kernel thread's own record would have to be found
 //!   first.
 
 use core::ptr;
@@ -51,48 +59,50 @@ mod tests;
 
 pub use support::{Support, support};
 
-/// The thread-local storage a context runs with: a thread pointer, and what is behind it. Never
-/// freed.
+/// The thread-local storage that a context runs with: a thread pointer, and the memory that it
+/// leads to. A record is never freed.
 ///
-/// At most one kernel thread runs with it at a time; it may be another one each time.
+/// At most one kernel thread at a time runs with a block; it may be another one each time.
 #[derive(Debug)]
 pub struct TlsBlock {
-    /// The thread pointer. Not zero. Of a donor: written by it once, before anybody has the record.
+    /// The thread pointer, not zero. A donor writes it once, before any other thread has the
+    /// record.
     fs: AtomicUsize,
-    /// The number of the donor's kernel thread; zero for storage of a thread that runs by itself.
+    /// The number of the donor's kernel thread; zero for the storage of a thread that runs by
+    /// itself.
     tls_donor: AtomicI32,
-    /// The worker that the thread with this storage is on, running or suspended; null: no thread
-    /// runs with it; [`TLS_DONOR_HANDLES`].
+    /// The worker that hosts the thread with this block, running or suspended. Null: no thread runs
+    /// with the block. It may also be [`TLS_DONOR_HANDLES`].
     host: AtomicPtr<Worker>,
-    /// The next one in the [`directory`].
+    /// The next record in the same bucket of the [`directory`].
     next_tls_donor: AtomicPtr<TlsBlock>,
     /// The signal mask that the thread runs with, see `sched::note_mask`.
     mask: AtomicU64,
-    /// The signals that the donor's kernel thread blocks: those that its maker blocked, without
-    /// those that its thread has opened since.
+    /// The signals that the donor's kernel thread blocks. They are the signals that its maker
+    /// blocked, without those that its thread has unblocked since.
     tls_donor_mask: AtomicU64,
     /// Signals that the donor's kernel thread lets through although its thread may block them.
     timer_signals: AtomicU64,
-    /// Handlers of the program that have run in the thread.
+    /// The number of handlers of the program that have run in the thread.
     handled: AtomicU32,
-    /// Signals for the thread that came while another one ran.
+    /// Signals for the thread that arrived while another thread ran.
     pub(crate) signals: SignalQueue,
-    /// What the kernel keeps for the thread.
+    /// The state that the kernel keeps for the thread.
     pub(crate) state: ThreadState,
-    /// The worker whose kernel thread is dedicated to this thread; null if none, or if a team has
-    /// taken it. See `sched::dedicated`.
+    /// The worker whose kernel thread is dedicated to this thread. Null if there is none, or if a
+    /// team has taken it. See `sched::dedicated`.
     dedicated_worker: AtomicPtr<Worker>,
-    /// [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists in
-    /// that process only.
+    /// The [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists
+    /// in that process only.
     generation: u32,
-    /// The storage of a donor, not of a thread that runs by itself.
+    /// True for the storage of a donor, false for that of a thread that runs by itself.
     is_of_a_donor: bool,
-    /// The donor's `pthread_t`. Written by it once, before anybody has the record.
+    /// The donor's `pthread_t`. The donor writes it once, before any other thread has the record.
     tls_donor_thread: AtomicUsize,
     /// False: the donor is about to end, or has ended, and the [`directory`] does not find it any
     /// more.
     listed: AtomicBool,
-    /// Not zero: the donor is to end. The futex it sleeps on.
+    /// Not zero: the donor is to end. This is the futex on which it sleeps.
     end_requested: AtomicU32,
 }
 
@@ -122,37 +132,37 @@ impl TlsBlock {
         }
     }
 
-    /// From here on the record stands for the storage of the calling kernel thread, which has taken
-    /// the place of another one of the pool ([`crate::pool::renew`]).
+    /// From here on the record stands for the storage of the calling kernel thread, which has
+    /// replaced another one of the pool ([`crate::pool::renew`]).
     pub(crate) fn set_to_calling_thread(&self) {
-        // ORDERING: Relaxed; other kernel threads get the record from this one, by way of a queue
-        // or a lock.
+        // ORDERING: Relaxed; other kernel threads get the record from this one, through a queue or
+        // a lock.
         self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     }
 
-    /// The thread pointer, a number that no other TLS block in use in this process has.
+    /// The thread pointer: a number that no other TLS block in use in this process has.
     #[inline]
     pub fn thread_pointer(&self) -> usize {
         // ORDERING: Relaxed; rewritten only while no context runs with this storage.
         self.fs.load(Ordering::Relaxed)
     }
 
-    /// Is this the storage of the donor whose kernel thread has the number `tid`? In a signal
-    /// handler, too.
+    /// Is this the storage of the donor whose kernel thread has the number `tid`? May be called in
+    /// a signal handler.
     pub(crate) fn is_tls_donor(&self, tid: i32) -> bool {
         // ORDERING: Relaxed; rewritten only while no context runs with this storage.
         tid != 0 && self.tls_donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
     }
 
-    /// The number of the kernel thread whose storage this is, if that is a donor's: what the thread
-    /// with this storage takes for its own.
+    /// The number of the kernel thread with this storage, if it is a donor's. The thread with this
+    /// storage takes this number for its own.
     pub fn tls_donor_number(&self) -> Option<i32> {
         // ORDERING: Relaxed; as above.
         Some(self.tls_donor.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && self.is_of_this_process())
     }
 
-    /// The worker that a thread with this storage is on. A recent answer; any thread, in a signal
-    /// handler too.
+    /// The worker that hosts the thread with this storage. The answer is recent. Any thread, also
+    /// in a signal handler.
     pub(crate) fn host(&self) -> Option<&'static Worker> {
         // ORDERING: Acquire, pairs with the Release in `set_host`.
         let host = self.host.load(Ordering::Acquire);
@@ -179,9 +189,8 @@ impl TlsBlock {
 
     #[cold]
     fn claim_contended(&self, worker: &'static Worker) {
-        // Only DONOR_HANDLES makes the caller wait. A donor of a parent process handles nothing,
-        // and any other user is the caller itself.
-        // ORDERING: Relaxed; `take` acquires.
+        // Only TLS_DONOR_HANDLES makes the caller wait. A donor of a parent process handles
+        // nothing, and any other user is the caller itself.
         while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == TLS_DONOR_HANDLES {
             crate::park::give_core();
             if self.take(ptr::from_ref(worker).cast_mut()) {
@@ -233,15 +242,16 @@ impl TlsBlock {
         self.mask.load(Ordering::Relaxed)
     }
 
-    /// Notes it.
+    /// Notes the signal mask of the thread.
     pub(crate) fn set_mask(&self, mask: u64) {
         // ORDERING: Relaxed, as above.
         self.mask.store(mask, Ordering::Relaxed);
     }
 
-    /// What the donor's kernel thread blocks.
+    /// The signals that the donor's kernel thread blocks.
     pub(crate) fn tls_donor_mask(&self) -> u64 {
-        // ORDERING: Relaxed; the donor's kernel thread writes it, others see a recent one.
+        // ORDERING: Relaxed; the donor's kernel thread writes it, and other threads see a recent
+        // value.
         self.tls_donor_mask.load(Ordering::Relaxed)
     }
 
@@ -257,7 +267,7 @@ impl TlsBlock {
         self.timer_signals.fetch_or(set, Ordering::Relaxed);
     }
 
-    /// What the donor lets through although its thread may block it.
+    /// The signals that the donor lets through although its thread may block them.
     pub(crate) fn timer_signals(&self) -> u64 {
         // ORDERING: Relaxed, as above.
         self.timer_signals.load(Ordering::Relaxed)
@@ -271,7 +281,7 @@ impl TlsBlock {
     }
 
     /// Takes the worker whose kernel thread is dedicated to the thread with this TLS block, for a
-    /// team that houses the thread. Any thread.
+    /// team that contains the thread. Any thread.
     pub fn take_dedicated_worker(&self) -> Option<&'static Worker> {
         // ORDERING: Acquire, pairs with the Release in `set_dedicated_worker`.
         // SAFETY: null or a record, and records are never freed.
@@ -279,27 +289,29 @@ impl TlsBlock {
         worker.filter(|_| self.is_of_this_process())
     }
 
-    /// The thread with this TLS block has ended: the next one has asked for nothing.
+    /// The thread with this TLS block has ended. The next thread with it has requested nothing yet.
     pub(crate) fn forget_thread(&self) {
         self.state.forget();
-        // ORDERING: Relaxed; the TLS block is unused. The kernel thread stays unused, too.
+        // ORDERING: Relaxed; the TLS block is unused. The dedicated kernel thread stays unused,
+        // too.
         self.dedicated_worker.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
     /// How many handlers of the program have run in the thread, modulo 2^32.
     pub(crate) fn handled(&self) -> u32 {
-        // ORDERING: Relaxed; asked by the thread itself.
+        // ORDERING: Relaxed; only the thread itself asks.
         self.handled.load(Ordering::Relaxed)
     }
 
     /// A handler of the program begins in the thread.
     pub(crate) fn count_handler(&self) {
-        // ORDERING: Relaxed; the thread itself, one handler at a time or inside of another.
+        // ORDERING: Relaxed; only the thread itself writes it, from one handler at a time or from
+        // nested ones.
         self.handled.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Was the record made in this process, and not before a fork? A donor's kernel thread exists
-    /// only where it was.
+    /// only in the process that made it.
     #[inline]
     pub(crate) fn is_of_this_process(&self) -> bool {
         self.generation == crate::pool::generation()
@@ -312,15 +324,15 @@ impl TlsBlock {
     }
 }
 
-/// In place of a worker: the donor runs a handler of the program's.
+/// Stands in place of a worker while the donor runs a handler of the program.
 const TLS_DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
 
-/// The records, and which donors nobody has borrowed.
+/// The records, and the donors that no thread has borrowed.
 struct Pool {
-    /// Last returned first: its storage is the likeliest to be in a cache.
+    /// The last returned block is borrowed first: its storage is most likely to be in a cache.
     free: Vec<&'static TlsBlock>,
-    /// One record per thread pointer that was ever asked for. A thread that is made where an ended
-    /// one was gets the ended one's.
+    /// One record for each thread pointer that was ever looked up. If a new thread has the thread
+    /// pointer of an ended one, it gets the same record.
     records: BTreeMap<usize, &'static TlsBlock>,
 }
 
@@ -329,13 +341,13 @@ impl Pool {
         Self { free: Vec::new(), records: BTreeMap::new() }
     }
 
-    /// The record of the storage behind `fs`, made now if there is none.
+    /// The record of the storage behind `fs`. It is made now if there is none.
     fn record(&mut self, fs: usize) -> &'static TlsBlock {
         self.records.entry(fs).or_insert_with(|| TlsBlock::new(fs, false))
     }
 
-    /// The record of a new donor. Replaces that of a thread that ended and had its storage in the
-    /// same place.
+    /// Enters the record of a new donor. It replaces the record of an ended thread that had its
+    /// storage in the same place.
     fn enter_tls_donor(&mut self, tls_block: &'static TlsBlock) {
         self.records.insert(tls_block.thread_pointer(), tls_block);
     }
@@ -344,15 +356,16 @@ impl Pool {
 static POOL: ForkMutex<Pool> = ForkMutex::new(Pool::new());
 static TLS_DONORS: AtomicUsize = AtomicUsize::new(0);
 
-/// a TLS block that nobody runs with: a returned one, else a new donor's. `None` when TLS blocks
-/// cannot be borrowed here ([`support`]) or the system refuses another thread or its memory.
+/// A TLS block that no context runs with: a returned one, else the block of a new donor. `None` if
+/// TLS blocks cannot be borrowed here ([`support`]), or if the system refuses another thread or its
+/// memory.
 ///
-/// Any thread, under any TLS block, not in a signal handler. Takes a lock for a few instructions;
-/// making a donor takes some ten microseconds, without the lock.
+/// Any thread, under any TLS block, but not in a signal handler. Takes a lock for a few
+/// instructions. Making a donor takes some tens of microseconds, without the lock.
 ///
-/// The storage is as its last wearer left it: thread-local variables keep their values, `errno` and
-/// the locale too. The words of its [`arch::ThreadBlock`] are stale as well; the caller writes the
-/// scheduler's after running with it.
+/// The storage is as its last user left it: thread-local variables keep their values, and so do
+/// `errno` and the locale. The words of its [`arch::ThreadBlock`] are stale as well. The caller
+/// writes the scheduler's words after it runs with the block.
 pub fn borrow() -> Option<&'static TlsBlock> {
     if let Support::None(_) = support() {
         return None;
@@ -363,15 +376,15 @@ pub fn borrow() -> Option<&'static TlsBlock> {
     make_tls_donor()
 }
 
-/// A new donor, borrowed at once. Only after [`support`] has said yes.
+/// Makes a donor that is borrowed at once. Only after [`support`] has said that this is possible.
 fn make_tls_donor() -> Option<&'static TlsBlock> {
-    // The hook at fork has to stand before there is something to forget.
+    // The hook at fork must be installed before there is a donor to forget.
     crate::pool::initialise();
-    // A donor passes signals on, so the handlers of the program are not called on it.
+    // A donor passes signals on, so the program's handlers are not called on it.
     crate::signals::actions::take_over();
     let tls_block = TlsBlock::new(0, true);
     if !donor::make(tls_block) {
-        // SAFETY: leaked just now, and nobody has it.
+        // SAFETY: leaked just now, and no other thread has it.
         drop(unsafe { Box::from_raw(ptr::from_ref(tls_block).cast_mut()) });
         return None;
     }
@@ -383,12 +396,12 @@ fn make_tls_donor() -> Option<&'static TlsBlock> {
     Some(tls_block)
 }
 
-/// Returns what [`borrow`] borrowed, for the next borrower. Nobody runs with it, and nobody will
-/// through the caller's reference.
+/// Returns a block from [`borrow`], for the next borrower. No context runs with it, and none will
+/// run with it through the caller's reference.
 ///
-/// A TLS block that was borrowed before a fork is not borrowed again in the child: its kernel
-/// thread, and with it the claim to its number, is in the parent. Any thread, not in a signal
-/// handler. An TLS block that was not borrowed ends the process.
+/// A TLS block that was borrowed before a fork is not borrowed again in the child. Its kernel
+/// thread is in the parent, and with it the claim to the thread's number. A TLS block that was not
+/// borrowed ends the process. Any thread, but not in a signal handler.
 pub fn give_back(tls_block: &'static TlsBlock) {
     if !tls_block.is_of_a_donor {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
@@ -401,7 +414,7 @@ pub fn give_back(tls_block: &'static TlsBlock) {
 }
 
 /// Ends all donors that are not borrowed, and waits until the destructors of their thread-local
-/// variables have run. Any thread, under its own TLS block, not in a signal handler.
+/// variables have run. Any thread, under its own TLS block, but not in a signal handler.
 pub fn end_unused() {
     let mut unused = core::mem::take(&mut POOL.lock().free);
     unused.retain(|tls_block| tls_block.is_of_this_process());
@@ -415,51 +428,55 @@ pub fn end_unused() {
     unused.into_iter().for_each(donor::join);
 }
 
-/// The donor of this number, borrowed or not. Any thread, in a signal handler too; looks at all of
-/// them.
+/// The donor with this number, borrowed or not. Any thread, also in a signal handler; looks at all
+/// donors.
 pub fn of_tls_donor(tid: i32) -> Option<&'static TlsBlock> {
     directory::with_number(tid)
 }
 
-/// The TLS block with this thread pointer, if it is a donor's. Any thread, in a signal handler too.
+/// The TLS block with this thread pointer, if it is a donor's. Any thread, also in a signal
+/// handler.
 pub fn of_donors_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
     directory::with_thread_pointer(fs)
 }
 
-/// The TLS block in force on the calling kernel thread: its own storage's, unless it runs with
-/// another.
+/// The TLS block in force on the calling kernel thread: that of its own storage, unless it runs
+/// with another one.
 ///
-/// Called once per kernel thread, when it is registered; takes a lock and, the first time, makes
-/// the record. Not in a signal handler.
+/// It is called once per kernel thread, when the thread is registered. It takes a lock and, the
+/// first time, makes the record. Not in a signal handler.
 pub fn of_current_thread() -> &'static TlsBlock {
     POOL.lock().record(arch::thread_pointer())
 }
 
-/// The TLS block of the calling kernel thread, one of the pool, which runs with its own storage and
-/// leaves its record to another one before it ends ([`crate::pool::renew`]): so no other thread's
-/// is found behind the same thread pointer, and the record need not be. Takes no lock and allocates
-/// nothing.
+/// Makes the TLS block of the calling kernel thread, which is one of the pool and runs with its own
+/// storage. Takes no lock and allocates nothing.
+///
+/// Such a thread leaves its record to another kernel thread before it ends
+/// ([`crate::pool::renew`]). So no other thread's storage is found behind the same thread pointer,
+/// and the pool of TLS blocks needs no entry for the record.
 pub(crate) fn of_pool_thread() -> TlsBlock {
     TlsBlock::of(arch::thread_pointer(), false)
 }
 
-/// Makes the calling kernel thread run with the storage of `tls_block` from here on. Changes the
-/// thread pointer and nothing else: one load, one comparison and one instruction where the
-/// processor has it, else a system call.
+/// Makes the calling kernel thread run with the storage of `tls_block` from here on. It changes the
+/// thread pointer and nothing else. The cost is one load, one comparison and one instruction where
+/// the processor has it, else a system call.
 ///
 /// # Safety
-/// * Nobody else runs with `tls_block`, and it was obtained in this process or a parent (see the
-///   page on forks).
-/// * No address of thread-local storage, `errno`'s included, is live across the call: the compiler
-///   may keep one over any inlined code, so callers are not inlined into code that has some.
-/// * The scheduler's words of the thread block are carried over before anybody reads them, a signal
-///   handler included.
+/// * No other kernel thread runs with `tls_block`, and it was obtained in this process or a parent
+///   (see the page on forks).
+/// * No address of thread-local storage, `errno`'s included, is live across the call. The compiler
+///   may keep one over any inlined code, so callers are not inlined into code that has such an
+///   address.
+/// * The scheduler's words of the thread block are carried over before any code reads them, signal
+///   handlers included.
 /// * [`support`] is not `None`, unless `tls_block` is in force already.
 #[inline]
 pub unsafe fn run_with(tls_block: &TlsBlock) {
     if support::is_direct() {
-        // SAFETY: `is_direct` says that the kernel allows the instruction; the rest is the caller's
-        // word.
+        // SAFETY: `is_direct` says that the kernel allows the instruction; the caller guarantees
+        // the rest.
         unsafe { arch::set_thread_pointer(tls_block.thread_pointer()) };
     } else {
         // SAFETY: passed on.
@@ -467,14 +484,14 @@ pub unsafe fn run_with(tls_block: &TlsBlock) {
     }
 }
 
-/// The system call, or nobody has asked [`support`] yet.
+/// For the system call, and for the case that no thread has called [`support`] yet.
 #[cold]
 unsafe fn run_with_by_other_means(fs: usize) {
     if fs == arch::thread_pointer() {
         return;
     }
-    // SAFETY: the caller of `run_with` answers for the TLS block; the variant says which way is
-    // allowed.
+    // SAFETY: the caller of `run_with` guarantees the conditions on the TLS block; the variant says
+    // which means is allowed.
     let done = unsafe {
         match support() {
             Support::Direct => {
@@ -490,15 +507,15 @@ unsafe fn run_with_by_other_means(fs: usize) {
     }
 }
 
-/// Number of donors made in this process; a child of a fork starts at zero. Any thread.
+/// The number of donors made in this process; a child of a fork starts at zero. Any thread.
 pub fn count() -> usize {
     // ORDERING: Relaxed; a statistic.
     TLS_DONORS.load(Ordering::Relaxed)
 }
 
-/// In the child of a fork: the donors' kernel threads do not exist. The pool and the records are
-/// leaked, the lock is new. What is in use or held by suspended contexts stays valid storage (see
-/// the page).
+/// In the child of a fork the donors' kernel threads do not exist. The pool and the records are
+/// leaked, and the lock is new. Blocks that are in use, or that suspended contexts hold, stay valid
+/// storage (see the page).
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread. Neither allocates nor locks.

@@ -1,23 +1,23 @@
-//! Workers: one record per kernel thread, the runtime's own and the program's alike.
+//! Workers: one record for each kernel thread, both the runtime's own and the program's.
 //!
-//! What lives here: the record, in three parts: what anybody may touch ([`Worker`]), what only its
-//! kernel thread touches (`WorkerOwn`), and what the running context runs for (`Role`). Fields are
-//! declared here alone; each file below works on some of them. What may not: choosing what to run
-//! ([`crate::sched`]), starting and stopping our threads ([`crate::pool`]).
+//! What lives here: the record, in three parts. Any thread may touch [`Worker`]; only the worker's
+//! kernel thread touches `WorkerOwn`; `Role` says what the running context runs for. All fields are
+//! declared here, and each file below works on some of them. What does not: choosing what to run
+//! ([`crate::sched`]), and starting and stopping the runtime's kernel threads ([`crate::pool`]).
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `running` | how a kernel thread finds its record; the running context's words, role and storage |
+//! | `running` | how a kernel thread finds its record; the running context's words, role and TLS block |
 //! | `mode` | the floating-point mode of each OpenMP thread |
 //! | `wake` | waking a worker, or calling it to its scheduler |
-//! | `gate` | who may touch the owner's part; standing in for a blocked worker |
+//! | `gate` | which thread may touch the owner's part; standing in for a blocked worker |
 //! | `set` | workers to wake together |
-//! | `crowd` | whose ULTs run on a worker, and who waits behind it |
-//! | `registry` | all records: the table, kernel threads that are not ours, the child of a fork |
+//! | `crowd` | which ULTs may run on a worker, and what waits behind its running code |
+//! | `registry` | all records: the table, the program's kernel threads, the child of a fork |
 //!
-//! A record is never freed: whoever publishes work may wake a worker through a pointer read
-//! earlier, at any time later, and at worst wakes it for nothing. Records of program threads that
-//! ended are used again.
+//! A record is never freed. A thread that publishes work may wake a worker through a pointer that
+//! it read long before; at worst it wakes that worker for nothing. The records of program threads
+//! that ended are used again.
 
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
@@ -76,76 +76,78 @@ use gate::PROGRAM;
 pub struct Worker {
     /// How this kernel thread sleeps and is woken. Any thread may wake it.
     pub parker: Parker,
-    /// Small number, unique among live workers.
+    /// A small number, unique among live workers.
     index: AtomicU32,
-    /// Work for a pool worker that is idle: set by the thread that took it from the pool.
+    /// Work for an idle worker of the pool. The thread that took the worker from the pool writes
+    /// it.
     pub(crate) mailbox: AtomicPtr<crate::pool::AssignmentLetter>,
-    /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null
-    /// for none.
+    /// The jobs that the worker looks for while it sleeps, named by the counters of their sleepers;
+    /// null for none.
     sought: [AtomicPtr<AtomicU32>; SOUGHT_COUNTERS],
-    /// While it sleeps: no thread of a region is suspended on it.
+    /// While the worker sleeps: no thread of a region is suspended on it.
     vacant: AtomicBool,
-    /// ULTs of gangs that are to start here, or wherever one is eligible first.
+    /// ULTs of gangs. They start here, or on another worker where they are eligible earlier.
     pub(crate) gang_deque: GangDeque<UltStart>,
     /// ULTs that contexts of this worker forked without a gang.
     pub(crate) ults: Deque<UltStart>,
-    /// Whose ULTs it runs, see [`Worker::accepts`].
+    /// The group whose ULTs the worker runs, see [`Worker::accepts`].
     serves: AtomicU32,
     /// See [`Worker::is_dedicated`].
     dedicated: AtomicBool,
     /// See [`Worker::runs_on_kernel_stack`].
     runs_on_kernel_stack: AtomicBool,
-    /// Of a worker of the pool: whether it has an assignment, see `crowd`.
+    /// For a worker of the pool: whether it has an assignment, see `crowd`.
     assignment: AtomicU32,
     /// A thread waits here for its next region, behind other code.
     resting: AtomicBool,
-    /// It was woken meanwhile.
+    /// The resting thread was called meanwhile, see [`Worker::call_resting`].
     summoned: AtomicBool,
-    /// What changes at switch points.
+    /// Fields that change at switch points.
     pub(crate) per_switch: CachePadded<PerSwitch>,
-    /// Stands in for this worker, which was blocked: takes what others queued, and is given nothing
-    /// itself. Null: for nobody.
+    /// The blocked worker that this one stands in for. This worker then takes what others have
+    /// queued there, and no new work is queued at it. Null for none.
     stands_for: AtomicPtr<Worker>,
-    /// Another one stands in for this worker, and has not been reported that it has moved again.
+    /// Another worker stands in for this one, and has not yet been notified that this one runs
+    /// again.
     handed_off: AtomicBool,
-    /// Contexts that come to this worker from those that stood in for it; in the lowest bit whether
-    /// a thread here has a signal to handle.
+    /// Contexts that come back from workers that stood in for this one. The lowest bit says that a
+    /// thread here has a signal to handle.
     pub(crate) returning: AtomicPtr<Parcel>,
-    /// What the stall monitor knows.
+    /// The stall monitor's record of this worker.
     pub(crate) watched: Watched,
-    /// Where its kernel thread was last seen.
+    /// The processor on which the kernel thread was last seen.
     pub site: CpuSite,
-    /// The observer's.
+    /// A word for the observer.
     observers: AtomicPtr<()>,
-    /// The thread pointer that its kernel thread was started with.
+    /// The thread pointer with which the kernel thread was started.
     thread_pointer: AtomicUsize,
-    /// Of a kernel thread of the pool: the TLS block of its own storage.
+    /// For a kernel thread of the pool: the TLS block of its own storage.
     storage: OnceLock<TlsBlock>,
     /// The `pthread_t` of the kernel thread that has left the worker to another one, see
     /// `pool::renew`.
     pub(crate) departed_thread: AtomicUsize,
-    /// Is it asked to end, and what came of it; see `pool::renew`.
+    /// Whether the kernel thread is asked to end, and its answer, see `pool::renew`.
     pub(crate) renewal: AtomicU32,
-    /// The signal mask that its kernel thread starts with, if it is one of the pool.
+    /// For a kernel thread of the pool: the signal mask that it starts with.
     pub(crate) first_mask: AtomicU64,
-    /// What only the kernel thread itself touches.
+    /// The part that only the kernel thread itself touches.
     own: UnsafeCell<WorkerOwn>,
 }
 
-/// What the owner writes whenever it comes from one piece of code to the next, on lines of its own:
-/// those who fork, wake and steal look at the other fields all the time.
+/// Fields that the owner writes whenever it leaves one piece of code for another. They have cache
+/// lines of their own, because threads that fork, wake or steal read the other fields all the time.
 pub(crate) struct PerSwitch {
-    /// Who may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`.
+    /// Which thread may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`.
     gate: AtomicU32,
-    /// ULTs that were started here, or adopted, and have not ended.
+    /// The number of ULTs that were started or adopted here and have not ended.
     hosting: AtomicI32,
-    /// Threads are suspended here beside the running one, as of the last switch.
+    /// Whether other threads than the running one are suspended here, as of the last switch.
     suspended: AtomicBool,
-    /// Who waits behind it, for the stall monitor.
+    /// Whether a context waits behind the running code that goes before it, for the stall monitor.
     pub(crate) urgency: Urgency,
-    /// Attempts to steal ULTs.
+    /// Counts attempts to steal ULTs.
     pub(crate) steals: victim::StealCounters,
-    /// Context switches; written by the owner alone.
+    /// The number of context switches; only the owner writes it.
     switches: AtomicU64,
 }
 
@@ -156,29 +158,31 @@ pub(crate) struct Role {
     pub(crate) tag: GangTag,
     /// Code address of its parallel region; zero for none.
     pub(crate) region: usize,
-    /// Which contexts belong to the same thread, see `sched::suspended`: they share its mode.
+    /// The thread of the context. Contexts of one thread share its mode, see `sched::suspended`.
     pub(crate) thread: *const ThreadMode,
-    /// The thread-local storage it runs with; `None` where TLS blocks are not used.
+    /// The TLS block that the context runs with; `None` where TLS blocks are not used.
     pub(crate) tls_block: Option<&'static TlsBlock>,
-    /// Who wakes the thread may wake another worker than the one it is on, see `sched::handoff`.
+    /// The thread may be suspended on another worker than the one that its waker wakes, see
+    /// `sched::handoff`.
     pub(crate) away: bool,
 }
 
 impl Role {
-    /// Not that of an idle worker, nor of a thread between two regions.
+    /// Is this the role of a thread in a region? It is not for an idle worker, nor for a thread
+    /// between two regions.
     pub(crate) fn is_of_a_region(&self) -> bool {
         self.tag != GangTag::NONE || self.region != 0
     }
 
-    /// That of a kernel thread which runs for nobody.
+    /// The role of a kernel thread that runs for no region.
     pub(crate) fn none(worker: &'static Worker) -> Self {
-        // SAFETY: written once, before the kernel thread runs anything.
+        // SAFETY: the field is written once, before the kernel thread runs anything.
         let tls_block = unsafe { (*worker.own()).native_tls_block };
         Self { tag: GangTag::NONE, region: 0, thread: worker.thread(), tls_block, away: false }
     }
 }
 
-/// The part of a worker that belongs to its kernel thread. On lines that nobody else reads.
+/// The part of a worker that belongs to its kernel thread. No other thread reads its cache lines.
 #[repr(align(128))]
 pub(crate) struct WorkerOwn {
     pub(crate) current: *mut Ult,
@@ -187,98 +191,101 @@ pub(crate) struct WorkerOwn {
     pub(crate) role: Role,
     /// Suspended contexts of this worker.
     pub(crate) suspended: SuspendedContexts,
-    /// Runner contexts that stand at the top of their loop with nothing on their stack.
+    /// Runner contexts at the top of their loop, with nothing on their stacks.
     pub(crate) idle_runners: Vec<*mut Ult>,
-    /// A stack is reserved for the job that is run next, see [`crate::stack::promised`].
+    /// Whether a stack is reserved for the job that runs next, see [`crate::stack::promised`].
     pub(crate) has_reserved_stack: bool,
-    /// Memory of the next fork of a gang.
+    /// Memory for the next fork of a gang.
     pub(crate) targets: crate::spawn::SpawnTargets,
-    /// ULTs that have ended here and were not counted.
+    /// ULTs that have ended here and have not been retired yet.
     pub(crate) ended: crate::sched::EndedUlts,
-    /// What was handed to the next runner.
+    /// What the next runner has to run.
     pub(crate) handed: Option<RunnerTask>,
     /// The job of the ULT that an assignment starts.
     pub(crate) assigned: Option<crate::sched::Job>,
-    /// The TLS block of the kernel thread's own storage; `None` where TLS blocks are not used.
+    /// The TLS block of the kernel thread's own storage, or a substitute, see `borrowed`. `None`
+    /// where TLS blocks are not used.
     pub(crate) native_tls_block: Option<&'static TlsBlock>,
-    /// The kernel thread's own TLS block while adopted contexts run with it elsewhere; the one
-    /// above is a substitute then.
+    /// The kernel thread's own TLS block while adopted contexts run with it elsewhere. Then
+    /// `native_tls_block` is a substitute.
     pub(crate) borrowed: Option<&'static TlsBlock>,
-    /// Some thread that is suspended here may have a signal to handle.
+    /// A thread that is suspended here may have a signal to handle.
     pub(crate) signalled: bool,
-    /// The running thread is in a system call of `signals::under_mask`, which a
-    /// [`crate::stall::kick`] has to end.
+    /// The running thread is in a system call of `signals::under_mask`. A [`crate::stall::kick`]
+    /// has to end this call.
     pub(crate) in_interruptible_call: bool,
-    /// The signal that the running thread is sending to itself; zero: none.
+    /// The signal that the running thread is sending to itself; zero for none.
     pub(crate) sends_itself: i32,
     /// The signal mask of the kernel thread while program code runs.
     pub(crate) kernel_mask: u64,
-    /// What the kernel keeps for it.
+    /// The state that the kernel keeps for the kernel thread.
     pub(crate) kernel: crate::kernel_state::KernelHost,
-    /// A substitute for the next time.
+    /// A substitute TLS block for the next time that one is needed.
     pub(crate) substitute: Option<&'static TlsBlock>,
-    /// What the last ULT had borrowed here, for the next one that borrows.
+    /// The TLS block that the last ULT borrowed here, for the next ULT that borrows one.
     spare: Option<&'static TlsBlock>,
-    /// The switch count at which the worker was blocked that this one stands in for.
+    /// The switch count of the blocked worker at the moment when this one began to stand in for it.
     pub(crate) stands_since: u32,
-    /// Of the code that the kernel thread runs for itself, or for the OpenMP thread that it is: its
-    /// thread.
+    /// The thread of the code that the kernel thread runs for itself, or for the OpenMP thread that
+    /// it is.
     mode: ThreadMode,
-    /// Whose floating-point mode is in force, see `mode`; null: that of a ULT that has ended.
+    /// The thread whose floating-point mode is in force, see `mode`; null for a ULT that has ended.
     mode_in_force: *const ThreadMode,
     /// The TLS block that is in use now.
     block_in_use: Option<&'static TlsBlock>,
-    /// Chooses whom to steal from.
+    /// Chooses the victims from which the worker steals.
     pub(crate) selector: Selector,
     /// Free memory, see `blocks`.
     pub(crate) blocks: crate::blocks::Magazines,
-    /// How long it looks for before it sleeps.
+    /// What earlier waits took; it decides how long the worker polls before it sleeps.
     pub(crate) spin_history: crate::sched::SpinHistory,
-    /// Counts jobs, to look at the whole list of suspended contexts now and then.
+    /// Counts scheduling ticks. Now and then one of them searches the whole list of suspended
+    /// contexts.
     pub(crate) ticks: u32,
-    /// Counts jobs that might follow one by a call.
+    /// Counts jobs that might follow another one by a plain call.
     pub(crate) in_place: u32,
-    /// The synchronization point that all those wait at who are suspended here beside the running
-    /// thread, as of the last switch: see `sched::suspended`.
+    /// The synchronization point at which all other threads that are suspended here wait, as of the
+    /// last switch; see `sched::suspended`.
     pub(crate) sync_point: *const AtomicU32,
-    /// What somebody here has waited for has happened: the next look is at everything.
+    /// The condition of a context that is suspended here may have come true: the next search covers
+    /// all queues and contexts.
     pub(crate) released: bool,
-    /// `SuspendedContexts::changes` when it was last notified who is suspended here.
+    /// The value of `SuspendedContexts::changes` when the suspended contexts were last published.
     pub(crate) published: u32,
-    /// Where a thread that waits for its next region is counted while other code runs, see
-    /// `sched::look`.
+    /// The counter that counts a thread which waits here for its next region while other code runs,
+    /// see `sched::look`.
     pub(crate) rested: *const AtomicU32,
-    /// Calls of `sched::yielding::poll` with others waiting.
+    /// Calls of `sched::yielding::poll` while other contexts waited.
     pub(crate) polls: u32,
-    /// Calls of `sched::yield_from_program` with others waiting.
+    /// Calls of `sched::yield_from_program` while other contexts waited.
     pub(crate) yields: u32,
-    /// Where program code that may not yield at once asks to yield, see `sched::yielding`.
+    /// Where program code demands a yield that it may not make at once, see `sched::yielding`.
     pub(crate) demand: crate::sched::Demand,
-    /// Times that a gang ULT was passed over, see `sched::yielding`.
+    /// Yields while gang ULTs were queued here, see `sched::yielding`.
     pub(crate) held_back: u32,
-    /// Times that a context gave way to another one, see `sched::yielding`.
+    /// Yields to other contexts, see `sched::yielding`.
     pub(crate) circles: u32,
-    /// Program code is in `spawn`.
+    /// Program code is in `fork(2)`, and the worker counts as in its scheduler; see `pool`.
     pub(crate) forks: bool,
-    /// The place it is bound to, see [`move_to_place`].
+    /// The OpenMP place that the kernel thread is bound to, see [`move_to_place`].
     place: Option<u32>,
 }
 
 impl WorkerOwn {
-    /// The TLS block that the kernel thread was made with, even while another worker's context runs
-    /// with it.
+    /// The TLS block with which the kernel thread was made, even while another worker's context
+    /// runs with it.
     pub(crate) fn original_tls_block(&self) -> Option<&'static TlsBlock> {
         self.borrowed.or(self.native_tls_block)
     }
 }
 
-// SAFETY: everything in `WorkerOwn` is touched by the worker's own kernel thread alone
-// (`Worker::own`); the rest is atomic.
+// SAFETY: only the worker's own kernel thread touches the fields in `WorkerOwn` (`Worker::own`);
+// the rest is atomic.
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a record is handed to its kernel thread before that thread uses it.
 unsafe impl Send for Worker {}
 
-/// For [`crate::debug`].
+/// What debuggers find, see [`crate::debug`].
 pub(crate) const ENTRIES: [DebugEntry; 6] = [
     DebugEntry::number("worker.index", offset_of!(Worker, index)),
     DebugEntry::number("worker.tid", offset_of!(Worker, watched) + Watched::TID),
@@ -376,14 +383,14 @@ impl Worker {
         }
     }
 
-    /// Small number of this worker, unique among live workers and used again when its kernel thread
-    /// has ended.
+    /// A small number, unique among live workers. It is used again when the kernel thread has
+    /// ended.
     pub fn index(&self) -> u32 {
         // ORDERING: Relaxed; written before the record is handed to its kernel thread.
         self.index.load(Ordering::Relaxed)
     }
 
-    /// Notes the signal mask that its kernel thread, the calling one, has now.
+    /// Notes the present signal mask of the worker's kernel thread, which is the calling one.
     pub(crate) fn note_kernel_mask(&self) {
         let mask = crate::signals::current_mask();
         // SAFETY: own kernel thread.
@@ -394,19 +401,19 @@ impl Worker {
         }
     }
 
-    /// Is the stall monitor's record of this worker the one at `address`?
+    /// Is the stall monitor's record of this worker at `address`?
     pub fn is_watched_at(&self, address: usize) -> bool {
         ptr::from_ref(&self.watched) as usize == address
     }
 
-    /// The word that the observer keeps for this worker, see [`crate::observer`]. Stays with the
-    /// record when another kernel thread gets it.
+    /// The word that the observer keeps for this worker, see [`crate::observer`]. It stays with the
+    /// record when another kernel thread gets the record.
     #[inline]
     pub fn observers_word(&self) -> &AtomicPtr<()> {
         &self.observers
     }
 
-    /// Counts a context switch; the owner.
+    /// Counts a context switch. Called by the owner.
     #[inline]
     pub(crate) fn count_switch(&self) {
         // ORDERING: Relaxed, both; a statistic with one writer.
@@ -415,7 +422,7 @@ impl Worker {
             .store(self.per_switch.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// The thread of its kernel thread's own contexts. Any thread; names it only.
+    /// Names the thread of the kernel thread's own contexts. Any thread may ask; nothing is read.
     #[inline(always)]
     pub(crate) fn thread(&self) -> *const ThreadMode {
         // SAFETY: the address of a field; nothing is read.
@@ -425,7 +432,7 @@ impl Worker {
     /// The owner's part.
     ///
     /// # Safety
-    /// Only on the worker's own kernel thread, and the result must not be kept across a switch.
+    /// Only on the worker's own kernel thread. The result must not be kept across a switch.
     #[inline(always)]
     pub(crate) unsafe fn own(&self) -> *mut WorkerOwn {
         self.own.get()

@@ -1,24 +1,28 @@
 //! A worker's queue of gang ULTs that have not started.
 //!
-//! Several threads take from it, one at a time pushes. A taker looks at the *tag* of the oldest
-//! ULT, decides whether it may have it, and only then commits, with one compare-and-swap. The ULT
-//! itself is never touched before that. The protocol and its proof sketch are in
-//! `docs/protocols/gang-deque.md`; the model is `tests/loom_gang_deque.rs`.
+//! Several threads take from the queue, and one thread at a time pushes. A taker looks at the *tag*
+//! of the oldest ULT and decides whether it may have that ULT. Only then it commits, with one
+//! compare-and-swap. The ULT itself is never touched before that. The protocol and its proof sketch
+//! are in `docs/protocols/gang-deque.md`; the model is `tests/loom_gang_deque.rs`.
 //!
-//! What may not live here: who may take what ([`eligible`](crate::gang::eligible), and what teams
-//! add to it).
+//! What does not live here: the rules for which worker may take which ULT
+//! ([`eligible`](crate::gang::eligible), and what teams add to it).
 //!
-//! There is one ring per nest level, because only the oldest ULT of a ring can be seen: an outer
-//! gang's ULT that may not be taken here must not hide an inner gang's that may. Levels from
-//! [`LEVELS`]` - 1` on share the last ring. There ULTs are still in the order of their ids, so
-//! gangs of one level are still taken in one direction; but a ULT may be hidden behind one of
-//! another of these levels until that one has been taken, and "deepest first" no longer holds among
-//! them.
+//! There is one ring per nest level, because only the oldest ULT of a ring can be seen. A ULT of an
+//! outer gang that may not be taken here must not hide a ULT of an inner gang that may.
 //!
-//! Rejected: a lock (a taker that is descheduled inside would stop all others, and most looks end
-//! without taking), one ring of all levels (see above), the tag in the ULT (a taker would read it
-//! while another runs, ends and frees the ULT), and elements of the ordinary deque (its newest end
-//! belongs to one thread for ever; here whoever forks pushes).
+//! Levels from [`LEVELS`]` - 1` on share the last ring. In that ring ULTs are still in the order of
+//! their ids, so gangs of one level are still taken in one direction. But a ULT of one of these
+//! levels may be hidden behind a ULT of another one until the other ULT has been taken. "Deepest
+//! first" does not hold among these levels.
+//!
+//! Rejected:
+//! * A lock. A taker that is descheduled inside would stop all others, and most looks end without
+//!   taking.
+//! * One ring of all levels, for the reason above.
+//! * The tag in the ULT. A taker would read it while another worker runs, ends and frees the ULT.
+//! * Elements of the ordinary deque. Its newest end belongs to one thread for ever; here every
+//!   forking thread pushes.
 
 mod ring;
 
@@ -27,35 +31,37 @@ use crate::sync::{AtomicU32, AtomicUsize, CachePadded, Ordering};
 use core::ptr::NonNull;
 use ring::RingRing;
 
-/// Rings, hence nest levels that are kept apart.
+/// The number of rings, and so of nest levels that are kept apart.
 pub const LEVELS: usize = 4;
 
 /// A queue of raw pointers with tags. Elements are neither dropped nor dereferenced.
 ///
 /// *Producer rule*: at any moment at most one thread pushes, and each push happens before the next.
-/// *Window rule*: slots `head..tail` of a ring's current buffer hold elements, and every buffer
-/// that a taker may still read stays allocated until the queue is dropped.
+/// *Window rule*: slots `head..tail` of a ring's current buffer hold elements. Every buffer that a
+/// taker may still read stays allocated until the queue is dropped.
 #[derive(Debug)]
 pub struct GangDeque<T> {
-    // All of it on one pair of lines: forks are rare, and an idle worker that comes by reads the
-    // count alone.
+    // All fields share one pair of cache lines: forks are rare, and a passing idle worker reads
+    // only the count.
     inner: CachePadded<Inner<T>>,
 }
 
 #[derive(Debug)]
 #[repr(C)]
 struct Inner<T> {
-    /// Elements that are here or were taken here and have not ended, as [`GangDeque::count_load`]
-    /// is reported. Beside the count, which is written by the same threads at the same moments.
+    /// The sum of what [`GangDeque::count_load`] has added: elements that are here, or that were
+    /// taken here and have not ended. It lies beside the count, because the same threads write both
+    /// at the same moments.
     load: AtomicU32,
-    /// Elements of all rings, counted before they can be seen and until they have been taken.
+    /// The number of elements of all rings. An element is counted before it can be seen, and until
+    /// it has been taken.
     count: AtomicUsize,
     rings: [RingRing<T>; LEVELS],
 }
 
 impl<T> GangDeque<T> {
     crate::const_fn_unless_loom! {
-        /// An empty queue. Allocates nothing; the first push at a level does.
+        /// An empty queue. It allocates nothing; the first push at a level does.
         pub fn new() -> Self {
             Self {
                 inner: CachePadded(Inner {
@@ -67,20 +73,22 @@ impl<T> GangDeque<T> {
         }
     }
 
-    /// Adds the youngest ULT of its level. `group` is the caller's, handed to whoever decides.
-    /// Allocates when the ring is full.
+    /// Adds the youngest ULT of its level. `group` is a value of the caller's; `decide` of
+    /// [`GangDeque::take_if`] gets it. Allocates when the ring is full.
     ///
-    /// Ids of one level come in growing order, or takers will not always see the oldest gang.
+    /// The caller pushes the ids of one level in growing order. Otherwise takers do not always see
+    /// the oldest gang.
     ///
     /// # Safety
-    /// One thread at a time (*producer rule*), and the pointee may be handed to any thread that
+    /// One thread at a time (*producer rule*), and the pointee may be given to any thread that
     /// takes here.
     pub unsafe fn push(&self, item: NonNull<T>, tag: GangTag, group: u32) {
         // SAFETY: as the caller says.
         unsafe { self.push_all(core::iter::once(item), tag, group) };
     }
 
-    /// [`GangDeque::push`] for each of `items`: counted, and to be seen, at once.
+    /// [`GangDeque::push`] for each of `items`. All of them are counted, and become visible, at
+    /// once.
     ///
     /// # Safety
     /// As [`GangDeque::push`].
@@ -90,18 +98,19 @@ impl<T> GangDeque<T> {
         tag: GangTag,
         group: u32,
     ) {
-        // First the count, then the elements: an element that can be seen is counted. (Counting
-        // later, just before `tail` is written, would spare a taker that polls the count a look in
-        // vain. loom then no longer finds what the twins without fences do wrong.)
+        // First the count, then the elements: each element that can be seen is counted. The count
+        // could also grow later, just before `tail` is written. This would save a taker that polls
+        // the count a useless look. But then loom no longer finds the faults of the twins without
+        // fences.
         // ORDERING: Relaxed; sleepers see it by the fences of the parking protocol, see `len`.
         self.inner.count.fetch_add(items.len(), Ordering::Relaxed);
         self.ring_of(tag.level).push_all(items, tag, group);
     }
 
-    /// A push at this level comes soon: what it will write is fetched meanwhile.
+    /// A push at this level comes soon: prefetches the memory that it will write.
     ///
     /// # Safety
-    /// As [`GangDeque::push`]: by the one that may push.
+    /// As [`GangDeque::push`]: only the thread that may push.
     pub unsafe fn expect(&self, level: i32) {
         self.ring_of(level).expect();
     }
@@ -112,31 +121,31 @@ impl<T> GangDeque<T> {
         self.inner.load.fetch_add(change as u32, Ordering::Relaxed);
     }
 
-    /// The sum of what was counted by [`GangDeque::count_load`].
+    /// The sum of all that [`GangDeque::count_load`] has added.
     pub fn load(&self) -> u32 {
         // ORDERING: Relaxed; as above.
         self.inner.load.load(Ordering::Relaxed)
     }
 
-    /// Takes the oldest ULT of the deepest level at which `decide` says yes to the oldest one's tag
-    /// and group. Any thread.
+    /// Takes the oldest ULT of the deepest level at which `decide` accepts the tag and the group of
+    /// that ULT. Any thread.
     ///
     /// `decide` may be asked about a ULT that another thread takes meanwhile, and again after a
-    /// lost race, so it only decides. `None` means that at each level there was a moment in
-    /// which the oldest ULT was refused or there was none.
+    /// lost race. So it must do nothing but decide. `None` means: at each level there was a moment
+    /// when the oldest ULT was refused, or when the level was empty.
     pub fn take_if(&self, decide: impl Fn(GangTag, u32) -> bool) -> Option<(NonNull<T>, GangTag)> {
         if self.is_empty() {
             return None;
         }
         let taken = self.deepest_first().find_map(|ring| ring.take_if(&decide))?;
-        // ORDERING: Relaxed; see `len`. After the element is gone: the count errs towards
-        // "something is there".
+        // ORDERING: Relaxed; see `len`. The count changes after the element is gone, so it errs
+        // towards "an element is there".
         self.inner.count.fetch_sub(1, Ordering::Relaxed);
         Some(taken)
     }
 
-    /// The tag of the oldest ULT of the deepest level that has any. Others may take that ULT at any
-    /// time.
+    /// The tag of the oldest ULT of the deepest level that has any. Other threads may take that ULT
+    /// at any time.
     pub fn head_of_deepest(&self) -> Option<GangTag> {
         if self.is_empty() {
             return None;
@@ -144,11 +153,11 @@ impl<T> GangDeque<T> {
         self.deepest_first().find_map(|ring| ring.look().map(|seen| seen.tag))
     }
 
-    /// How many ULTs there are, an estimate while others push and take.
+    /// How many ULTs there are; an estimate while others push and take.
     ///
-    /// After a SeqCst fence it errs to one side only: a ULT whose push came before a SeqCst fence
-    /// that precedes ours is counted until somebody has taken it. That is what
-    /// [`Parker`](crate::park::Parker) needs.
+    /// After a SeqCst fence it can only be too large. A ULT is counted, until a thread has taken
+    /// it, if its push came before a SeqCst fence that precedes the caller's.
+    /// [`Parker`](crate::park::Parker) needs this.
     #[inline]
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: an estimate publishes nothing; see above for callers that need more.

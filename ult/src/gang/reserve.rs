@@ -1,37 +1,40 @@
-//! Which workers get the ULTs of a new gang (ICS '21, Algorithm 1, `GET_WORKERS`).
+//! Chooses the workers that get the ULTs of a new gang (ICS '21, Algorithm 1, `GET_WORKERS`).
 //!
-//! A pure function of what the forking thread has read; the reading and the pushing are its
-//! caller's, under the fork lock.
+//! What lives here: a pure function of the values that the forking thread has read. What does not:
+//! the caller reads these values, and pushes the ULTs under the fork lock.
 //!
-//! Rejected: sorting all workers by load (the paper's words; costs more than linear while every
-//! other fork waits, and sends a small gang across the machine to save a place in a short queue),
-//! one worker after the other from 0 on (all small gangs would meet at the first workers), and an
-//! order of the others kept for each worker (workers that nobody has bound move; counting the
-//! classes anew costs what reading the loads costs).
+//! Rejected:
+//! * Sorting all workers by load, as the paper says. It takes more than linear time while every
+//!   other fork waits. It also sends a small gang across the machine to save a position in a short
+//!   queue.
+//! * One worker after the other, from 0 on. All small gangs would be put on the first workers.
+//! * An order of the other workers that each worker keeps. Unbound workers move, and to count the
+//!   classes anew costs as much as to read the loads.
 
-/// Classes of nearness that are distinguished; larger ones count as the last.
+/// The number of classes of distance. A larger class counts as the last one.
 const CLASSES: usize = crate::topology::distance::PREFERENCES;
 
 /// Names the workers for `n` gang ULTs beside thread 0, which runs on the forking worker `me`.
 /// `into` is overwritten with `n` worker indices, one for each ULT, in the order in which the ULTs
 /// should go to them.
 ///
-/// `loads[w]` is the number of ULTs in the gang deque of worker `w`, `in_flight` that of all gang
-/// ULTs of the process, and `classes[w]` how far `w` is from `me` (0 nearest, see
-/// `Distances::seat`); with an empty slice all are equally near.
+/// `loads[w]` is the number of ULTs in the gang deque of worker `w`, and `in_flight` is the number
+/// of all gang ULTs of the process. `classes[w]` says how far `w` is from `me` (0 is nearest, see
+/// `Distances::preference`). If the slice is empty, all workers are equally near.
 ///
-/// * While `n` is less than the number of workers, all are different and none is `me`: first those
-///   that hold no more than the average `in_flight / workers`, nearest first; if that is too few,
-///   the least loaded of the rest, the nearer of equals.
-/// * Beyond that every worker gets one, and it goes round again: whole rounds over all workers,
-///   `me` the last of each, and the remainder to the least loaded others. No worker has more than
-///   `ceil((n + 1) / workers)` ULTs of the gang, thread 0 included.
+/// * If `n` is less than the number of workers, all chosen workers are different, and none is `me`.
+///   Workers that hold no more than the average `in_flight / workers` come first, nearest first. If
+///   these are too few, the least loaded of the rest follow, and of equal loads the nearer worker.
+/// * If `n` is larger, every worker gets one ULT, and then the next round begins. A whole round
+///   goes over all workers, with `me` last. The remainder goes to the least loaded other workers.
+///   No worker has more than `ceil((n + 1) / workers)` ULTs of the gang, thread 0 included.
 ///
-/// Among equally near ones the search starts after `me`, so that gangs forked at different workers
-/// spread. Takes O(n + workers) steps, and allocates only if `into` is too small.
+/// Among equally near workers the search starts after `me`, so that gangs forked at different
+/// workers spread. The function takes O(n + workers) steps, and allocates only if `into` is too
+/// small.
 ///
 /// # Panics
-/// If `me` is not a worker, or `classes` is neither empty nor as long as `loads`.
+/// If `me` is not a worker, or if `classes` is neither empty nor as long as `loads`.
 pub fn reserve(n: usize, me: usize, loads: &[u32], in_flight: u32, classes: &[u8], into: &mut Vec<usize>) {
     let workers = loads.len();
     assert!(me < workers, "the forking worker {me} is none of {workers}");
@@ -43,12 +46,13 @@ pub fn reserve(n: usize, me: usize, loads: &[u32], in_flight: u32, classes: &[u8
     go_round(n, me, loads, classes, into);
 }
 
-/// Gives ULTs that are wanted somewhere what they want, in what [`reserve`] has left in `into` for
-/// the same gang, as long as it leaves the ULTs on workers of their own: `wanted(i, free)` names a
-/// worker for ULT `i` for which `free` holds. Nobody gets a worker above the average, and a gang
-/// that goes round stays as it is.
+/// Gives ULTs the workers that they prefer, as far as possible. `into` is what [`reserve`] has
+/// written for the same gang. `wanted(i, free)` names a worker for ULT `i` for which `free` holds.
 ///
-/// Takes O(n + workers) steps beside the calls, and allocates.
+/// Each ULT keeps a worker of its own, and no ULT gets a worker above the average load. A gang with
+/// more ULTs than other workers stays as it is.
+///
+/// Takes O(n + workers) steps in addition to the calls, and allocates.
 pub fn prefer(
     me: usize,
     loads: &[u32],
@@ -70,7 +74,7 @@ pub fn prefer(
             taken[worker] = true;
         }
     }
-    // Of n different workers at least as many are left as ULTs have none.
+    // The `n` workers are different, so at least as many are left as there are ULTs without a wish.
     let left: Vec<usize> = into.iter().copied().filter(|&worker| !taken[worker]).collect();
     let mut left = left.into_iter();
     for (place, grant) in into.iter_mut().zip(granted) {
@@ -80,7 +84,7 @@ pub fn prefer(
     }
 }
 
-/// The others, beginning after `me`.
+/// The other workers, beginning after `me`.
 fn others(me: usize, workers: usize) -> impl Iterator<Item = usize> {
     (me + 1..workers).chain(0..me)
 }
@@ -89,15 +93,15 @@ fn is_within(load: u32, in_flight: u32, workers: usize) -> bool {
     u64::from(load) * workers as u64 <= u64::from(in_flight)
 }
 
-/// Workers that hold no more than the average, class by class.
+/// Chooses workers that hold no more than the average, class by class.
 fn within_average(n: usize, me: usize, loads: &[u32], in_flight: u32, classes: &[u8], into: &mut Vec<usize>) {
     let fits = |&worker: &usize| is_within(loads[worker], in_flight, loads.len());
     let fitting = || others(me, loads.len()).filter(fits);
     if classes.is_empty() {
         return into.extend(fitting().take(n));
     }
-    // A counting sort: where each class ends, then everybody to its place, and the far end is cut
-    // off.
+    // A counting sort: it finds where each class ends, and puts each worker at its position. Then
+    // the far end is cut off.
     let mut ends = [0; CLASSES];
     fitting().for_each(|worker| ends[class(classes, worker)] += 1);
     let mut total = 0;
@@ -118,7 +122,7 @@ fn class(classes: &[u8], worker: usize) -> usize {
     classes.get(worker).map_or(0, |&class| usize::from(class).min(CLASSES - 1))
 }
 
-/// The least loaded of those above the average, as many as are missing and there are.
+/// Adds the least loaded of the workers above the average, as many as are missing, or all of them.
 fn top_up(n: usize, me: usize, loads: &[u32], in_flight: u32, classes: &[u8], into: &mut Vec<usize>) {
     let begin = into.len();
     if begin == n {
@@ -138,7 +142,7 @@ fn keep_least_loaded(count: usize, begin: usize, loads: &[u32], classes: &[u8], 
     into.truncate(begin + count);
 }
 
-/// More ULTs than other workers: further rounds.
+/// More ULTs than other workers: adds further rounds.
 fn go_round(n: usize, me: usize, loads: &[u32], classes: &[u8], into: &mut Vec<usize>) {
     while n - into.len() >= loads.len() {
         into.extend(others(me, loads.len()));

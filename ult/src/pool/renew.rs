@@ -1,25 +1,27 @@
-//! Ending the kernel threads that no thread of a region uses, so that the destructors of their
+//! Ends the kernel threads that no thread of a region uses, so that the destructors of their
 //! thread-local variables run.
 //!
-//! A program may relinquish its resources (OpenMP 5.2 §18.6). Its threads end then, as far as it
-//! can see: `thread_local` objects and values of `pthread_key_create` are destroyed. A donor just
-//! ends ([`crate::tls_block::end_unused`]). A worker of the pool stays, because other kernel
-//! threads may queue ULTs at it at any time; but its kernel thread starts another one, leaves the
-//! worker's record to that, and ends.
+//! A program may relinquish its resources (OpenMP 5.2 §18.6). For the program its threads end then:
+//! `thread_local` objects and values of `pthread_key_create` are destroyed. A TLS donor simply ends
+//! ([`crate::tls_block::end_unused`]). A worker of the pool stays, because other kernel threads may
+//! queue ULTs at it at any time. Instead its kernel thread starts another one, leaves the worker's
+//! record to the new one, and ends.
 //!
-//! The thread that relinquishes takes idle workers from the pool and asks all of them ([`ASKED`]).
-//! A worker's kernel thread reads the request in its idle loop. It claims the request
-//! ([`LEAVING`]), and answers: it has left the worker to another kernel thread ([`LEFT`]), or stays
-//! ([`STAYS`]), see [`may_leave`]. In both cases it puts the worker back into the pool. A request
-//! that is not claimed by the deadline is taken back. So a kernel thread that is busy for longer,
-//! or that cannot be replaced, keeps its thread-local variables.
+//! 1. The relinquishing thread takes idle workers from the pool, and sends a request to all of them
+//!    ([`ASKED`]).
+//! 2. A worker's kernel thread reads the request in its idle loop, and claims it ([`LEAVING`]).
+//! 3. It answers: it has left the worker to another kernel thread ([`LEFT`]), or stays ([`STAYS`]),
+//!    see [`may_leave`]. In both cases it puts the worker back into the pool.
 //!
-//! From its claim to its end the kernel thread is in the scheduler, and the one that follows it
-//! begins there. So nobody moves contexts to or from the worker in between ([`Worker::seize`]).
+//! A request that is not claimed by the deadline is taken back. So a kernel thread that is busy for
+//! longer, or that cannot be replaced, keeps its thread-local variables.
+//!
+//! From its claim to its end the kernel thread is in the scheduler, and its successor begins there.
+//! So no other kernel thread moves contexts to or from the worker in between ([`Worker::seize`]).
 //!
 //! Rejected: ending workers, and starting new ones on demand. A forking thread chooses workers
-//! before it queues ULTs at them, and a ULT that was queued at a worker without a kernel thread
-//! waits until another worker steals it, which not every worker may.
+//! before it queues ULTs at them. A ULT that was queued at a worker without a kernel thread waits
+//! until another worker steals it, and not every worker may steal it.
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -38,7 +40,8 @@ const LEAVING: u32 = 2;
 const LEFT: u32 = 3;
 const STAYS: u32 = 4;
 
-/// Held by the thread that ends others. A second one, such as a destructor, does nothing meanwhile.
+/// Held by the thread that ends others. If a second thread, such as a destructor, calls meanwhile,
+/// it does nothing.
 static ENDING: ForkMutex<()> = ForkMutex::new(());
 
 /// How long to wait for workers that run something else, and then once more for answers. Chosen:
@@ -49,11 +52,14 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// to start a kernel thread.
 const INTERVAL: Duration = Duration::from_micros(50);
 
-/// Ends all donors that are not borrowed, and the kernel threads of all workers that are idle.
-/// Before that it waits up to a second until these workers are idle: those that
-/// were [dismissed](Worker::note_dismissed); or all of them, if no other thread of the program uses
-/// the runtime. Returns when the destructors of the threads' thread-local variables have run; at
-/// once if another thread is doing this. By a kernel thread of the program, outside of regions.
+/// Ends all TLS donors that are not borrowed, and the kernel threads of all idle workers.
+///
+/// Before that it waits up to a second until the awaited workers are idle. These are the workers
+/// that were [dismissed](Worker::note_dismissed), or all workers if no other thread of the program
+/// uses the runtime. It returns when the destructors of the threads' thread-local variables have
+/// run. If another thread is in this function, it returns at once.
+///
+/// Called by a kernel thread of the program, outside of regions.
 pub fn end_unused_threads() {
     let me = worker::register_current();
     let Some(_ending) = ENDING.try_lock() else { return };
@@ -68,14 +74,14 @@ pub fn end_unused_threads() {
     let deadline = Instant::now() + TIMEOUT;
     let departed: Vec<_> = asked.into_iter().filter(|worker| has_left(worker, deadline)).collect();
     for worker in departed {
-        // ORDERING: Relaxed; written by the kernel thread that has left, before it said so.
+        // ORDERING: Relaxed; the departing kernel thread wrote it before its answer.
         kernel::join(worker.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
     }
     worker::give_spare_tls_block_back(me);
     tls_block::end_unused();
 }
 
-/// Waits until `done`; false if it is not by the deadline.
+/// Waits until `done` holds. False if it does not hold by the deadline.
 fn wait_until(deadline: Option<Instant>, done: impl Fn() -> bool) -> bool {
     while !done() {
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
@@ -86,8 +92,8 @@ fn wait_until(deadline: Option<Instant>, done: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Is the worker in the pool, without a ULT of anybody? So too if it never returns to it: its
-/// kernel thread belongs to one thread for good.
+/// Is the worker in the pool, without any ULT? Also true for a worker that never returns to the
+/// pool, because its kernel thread belongs to one thread for good.
 fn is_idle(worker: &'static Worker) -> bool {
     worker.is_dedicated() || !worker.is_assigned() && worker.is_unused()
 }
@@ -113,7 +119,7 @@ fn has_left(worker: &'static Worker, deadline: Instant) -> bool {
     // ORDERING: Acquire, pairs with the Release in `answer_request`.
     let answered = || matches!(worker.renewal.load(Ordering::Acquire), LEFT | STAYS);
     if !wait_until(Some(deadline), answered) {
-        // ORDERING: Relaxed, both; a request that nobody has claimed publishes nothing.
+        // ORDERING: Relaxed, both; a request that no kernel thread has claimed publishes nothing.
         if worker.renewal.compare_exchange(ASKED, NOT_ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             give_back(worker);
             return false;
@@ -130,10 +136,10 @@ pub(super) fn is_asked(worker: &Worker) -> bool {
     worker.renewal.load(Ordering::Acquire) == ASKED
 }
 
-/// The worker's kernel thread, in its idle loop, answers: true if it has left the worker to another
-/// one, and has to end.
+/// The worker's kernel thread, in its idle loop, answers the request. True if it has left the
+/// worker to another kernel thread, and has to end.
 pub(super) fn answer_request(worker: &'static Worker) -> bool {
-    // ORDERING: Acquire, as in `is_asked`. A failure: the request was taken back.
+    // ORDERING: Acquire, as in `is_asked`. On failure the request was taken back.
     if worker.renewal.compare_exchange(ASKED, LEAVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
         return false;
     }
@@ -142,7 +148,7 @@ pub(super) fn answer_request(worker: &'static Worker) -> bool {
     if !leaves {
         worker.enter_program();
     }
-    // Before the answer: the thread that has asked joins this kernel thread then.
+    // Before the answer, because after it the asking thread joins this kernel thread.
     // ORDERING: Relaxed; published by the answer.
     // SAFETY: only asks.
     worker.departed_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
@@ -152,20 +158,23 @@ pub(super) fn answer_request(worker: &'static Worker) -> bool {
     leaves
 }
 
-/// May another kernel thread take the worker over? Not while contexts are suspended on it, while
-/// its own TLS block is in use elsewhere, while it stands in for a blocked worker, or if its kernel
-/// thread belongs to one thread of the program.
+/// May another kernel thread take the worker over? There are four reasons against it:
+///
+/// * Contexts are suspended on the worker.
+/// * Its own TLS block is in use elsewhere.
+/// * It stands in for a blocked worker.
+/// * Its kernel thread belongs to one thread of the program.
 fn may_leave(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread, in the scheduler.
     let own = unsafe { &*worker.own() };
     own.suspended.is_empty() && own.borrowed.is_none() && !worker.is_standing_in() && !worker.is_dedicated()
 }
 
-/// Starts another kernel thread for the worker. After that the calling one does not touch the
-/// worker's own part. False if the system refuses: the calling kernel thread has adopted the worker
-/// again.
+/// Starts another kernel thread for the worker. After that the calling thread does not touch the
+/// worker's own part. False if the system refuses: then the calling kernel thread has adopted the
+/// worker again.
 fn hand_over(worker: &'static Worker) -> bool {
-    // ORDERING: Relaxed; this kernel thread's own.
+    // ORDERING: Relaxed; this kernel thread's own value.
     let mask = worker.first_mask.load(Ordering::Relaxed);
     sched::count_awake(false);
     worker::leave_to_successor(worker);
@@ -176,7 +185,7 @@ fn hand_over(worker: &'static Worker) -> bool {
     is_started
 }
 
-/// In the child of a fork.
+/// Makes the lock usable in the child of a fork.
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread.

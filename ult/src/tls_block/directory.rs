@@ -1,12 +1,13 @@
-//! Donors by their thread pointers, for signal handlers: nothing is locked, entered records stay.
+//! TLS donors by their thread pointers, for signal handlers: no lock is taken, and entered records
+//! stay.
 //!
-//! What may not live here: which TLS donors are borrowed ([`super`]).
+//! What does not live here: which donors are borrowed ([`super`]).
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::TlsBlock;
 
-/// Hash buckets. Chosen: with 20,000 donors a bucket holds 20.
+/// Number of hash buckets. Chosen: with 20,000 donors a bucket holds 20.
 const BUCKETS: usize = 1024;
 /// Two TLS blocks never share a page, so the low 12 bits do not distinguish them.
 const PAGE_BITS: u32 = 12;
@@ -17,7 +18,7 @@ fn head(thread_pointer: usize) -> &'static AtomicPtr<TlsBlock> {
     &HEADS[(thread_pointer >> PAGE_BITS ^ thread_pointer >> (2 * PAGE_BITS)) % BUCKETS]
 }
 
-/// Enters a donor, whose record is complete. Once for each; any thread.
+/// Enters a donor whose record is complete. Called once for each donor; any thread.
 pub(super) fn insert(tls_block: &'static TlsBlock) {
     let head = head(tls_block.thread_pointer());
     // ORDERING: Relaxed; the exchange decides.
@@ -38,10 +39,10 @@ pub(super) fn insert(tls_block: &'static TlsBlock) {
     }
 }
 
-/// A donor is about to end: it is not found any more. Its record stays in the bucket, for handlers
-/// that are looking.
+/// A donor is about to end: the directory does not find it any more. Its record stays in the
+/// bucket, for handlers that are searching.
 pub(super) fn remove(tls_block: &'static TlsBlock) {
-    // ORDERING: Relaxed; handlers find the donor or do not.
+    // ORDERING: Relaxed; a handler may find the donor or not.
     tls_block.listed.store(false, Ordering::Relaxed);
 }
 
@@ -56,7 +57,7 @@ fn iter_bucket(head: &AtomicPtr<TlsBlock>) -> impl Iterator<Item = &'static TlsB
     })
 }
 
-/// The donor with this thread pointer in this process. Any thread, in a signal handler too.
+/// The donor with this thread pointer in this process. Any thread, also in a signal handler.
 pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
     // ORDERING: Relaxed; as in `remove`.
     let is_it = |tls_block: &&TlsBlock| {
@@ -67,12 +68,13 @@ pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
     iter_bucket(head(fs)).find(is_it)
 }
 
-/// The donor whose kernel thread has this number. As above; looks at all of them.
+/// The donor whose kernel thread has this number. Any thread, also in a signal handler; looks at
+/// all donors.
 pub(super) fn with_number(tid: i32) -> Option<&'static TlsBlock> {
     HEADS.iter().flat_map(iter_bucket).find(|tls_block| tls_block.is_tls_donor(tid))
 }
 
-/// The donors do not exist in the child of a fork.
+/// In the child of a fork: the donors do not exist there.
 pub(super) fn clear_after_fork() {
     for head in &HEADS {
         // ORDERING: Relaxed; single-threaded.

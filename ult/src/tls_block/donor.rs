@@ -1,16 +1,17 @@
-//! Making a donor: an ordinary pthread that gives its thread block away until it is notified to
+//! Making a TLS donor: an ordinary pthread that gives its thread block away until it is notified to
 //! end.
 //!
-//! A donor runs two library calls under its own TLS block, publishes its thread pointer, and from
-//! then on touches no thread-local storage: somebody else may be running with it. That is why it
-//! parks by a raw system call (the library's wrapper would write `errno`). It ends when it is
-//! notified to, while it is not borrowed ([`end`]): then it is an ordinary thread once more, and
-//! its thread-local destructors run.
+//! What lives here: the creation of a donor, and its only function. What does not: the pool of
+//! donors ([`super`]).
 //!
-//! What lives here: its creation, its only function. What may not: the pool ([`super`]).
+//! A donor runs two library calls under its own TLS block, and publishes its thread pointer. From
+//! then on it touches no thread-local storage, because another kernel thread may run with it. So it
+//! parks by a raw system call; the library's wrapper would write `errno`. It ends when it is
+//! notified to end, while it is not borrowed ([`end`]). Then it is an ordinary thread once more,
+//! and its thread-local destructors run.
 //!
-//! Its stack takes about 104 KiB of address space and 8 KiB of touched memory, more when the loaded
-//! objects have large thread-local storage.
+//! A donor's stack takes about 104 KiB of address space and 8 KiB of touched memory. It takes more
+//! when the loaded objects have large thread-local storage.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -22,26 +23,26 @@ use crate::signals;
 use crate::stack::kernel;
 use crate::worker;
 
-/// Shown by debuggers and `/proc`; at most 15 characters.
+/// The name that debuggers and `/proc` show; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
 
-/// Between a donor and its maker. Lives in the maker's frame: the donor's last access is the store
-/// to `ready`.
+/// Data shared by a new donor and its maker, in the maker's frame: the donor's last access is the
+/// store to `ready`.
 struct Birth {
-    /// Filled in by the donor.
+    /// The record; the donor completes it.
     tls_block: &'static TlsBlock,
     /// The signal mask of the maker.
     mask: u64,
-    /// The set of the monitor's signal, by which a donor is kicked.
+    /// The stall monitor's signal, as a set: a donor is kicked by this signal.
     monitor_signal: u64,
     ready: AtomicU32,
 }
 
-/// Makes a donor, and fills in its number and thread pointer. False when the system refuses a
-/// thread or the memory for it.
+/// Makes a donor, and fills in its number and thread pointer. False if the system refuses a thread
+/// or the memory for it.
 ///
-/// The donor has the maker's signal mask: it stands for a thread of the maker's team where the
-/// kernel is concerned.
+/// The donor has the maker's signal mask: for the kernel, it stands for a thread of the maker's
+/// team.
 pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
     let birth = Birth {
         tls_block,
@@ -52,8 +53,8 @@ pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
     if start(&birth).is_none() {
         return false;
     }
-    // ORDERING: Acquire, pairs with the Release in `main`: the record is complete, and the donor
-    // has left its storage.
+    // ORDERING: Acquire, pairs with the Release in `main`: the record is complete, and the donor no
+    // longer uses its storage.
     while birth.ready.load(Ordering::Acquire) == 0 {
         let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: the word lives in this frame; no time limit.
@@ -75,10 +76,10 @@ fn start(birth: &Birth) -> Option<()> {
     kernel::start_thread(least, main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
 }
 
-/// Bytes for handlers of the program, which a donor runs while its thread is between two regions.
+/// Bytes for the program's handlers. A donor runs them while its thread is between two regions.
 const FOR_HANDLERS: usize = 64 << 10;
 
-/// Bytes of a donor's stack; its static thread-local storage lies in them.
+/// Bytes of a donor's stack, which contains its static thread-local storage.
 pub(super) fn stack_size(attributes: &libc::pthread_attr_t) -> usize {
     FOR_HANDLERS + libc::PTHREAD_STACK_MIN + crate::pool::minimal_stack(attributes)
 }
@@ -87,17 +88,17 @@ unsafe extern "C" {
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
 
-/// The life of a donor.
+/// The only function of a donor.
 extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
     kernel::set_name(NAME);
-    // SAFETY: a plain call on the calling thread. A request to cancel the wearer must not end the
-    // donor: its destructors would run in storage that somebody runs with.
+    // SAFETY: a plain call on the calling thread. A request to cancel the thread that runs with
+    // this storage must not end the donor: its destructors would run in storage that is in use.
     unsafe {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
     leave_restartable_sequences();
-    // SAFETY: `make` waits in the frame that holds it until `ready` is set.
+    // SAFETY: `make` waits, in the frame that holds `birth`, until `ready` is set.
     let birth = unsafe { &*argument.cast::<Birth>() };
     let tls_block = birth.tls_block;
     let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask & !birth.monitor_signal);
@@ -112,23 +113,23 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     tls_block.tls_donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
     tls_block.fs.store(arch::thread_pointer(), Ordering::Relaxed);
-    // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody
-    // else's.
+    // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage belongs to the
+    // borrower.
     birth.ready.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
-    // SAFETY: waking uses the address as a key only; at worst, when the frame is gone already, it
-    // wakes somebody for nothing, which every futex user expects.
+    // SAFETY: waking uses the address as a key only. If the frame is gone already, this may wake
+    // another waiter without a reason, which every futex user expects.
     unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
     signals::set_mask(mask);
     sleep_until_end_requested(tls_block);
-    // The storage is this thread's again. Its words name the worker that has used it last.
+    // The storage belongs to this thread again. Its words name the worker that used it last.
     worker::clear_runtime_words();
     kernel::set_name(c"gangway-end");
     ptr::null_mut()
 }
 
-/// Sleeps until [`end`] tells the donor to end. Signals that the donor passes on, and the C
-/// library's broadcast for `setuid`, interrupt the sleep.
+/// Sleeps until [`end`] notifies the donor to end. Signals that the donor passes on interrupt the
+/// sleep, and so does the C library's broadcast for `setuid`.
 fn sleep_until_end_requested(tls_block: &'static TlsBlock) {
     // ORDERING: Acquire, pairs with the Release in `end`: the storage is as its last user has left
     // it.
@@ -144,7 +145,7 @@ fn sleep_until_end_requested(tls_block: &'static TlsBlock) {
     }
 }
 
-/// Tells a donor that is not borrowed to end. Its record is not used again.
+/// Notifies a donor that is not borrowed to end. Its record is not used again.
 pub(super) fn end(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; a handler that still reads the old number queues a signal that is dropped.
     tls_block.tls_donor.store(0, Ordering::Relaxed);
@@ -157,24 +158,24 @@ pub(super) fn end(tls_block: &'static TlsBlock) {
     };
 }
 
-/// Waits until a donor that was asked to [`end`] has run its thread-local destructors. Then drops
-/// the signals in its queue: their thread has ended.
+/// Waits until a donor that was notified to [`end`] has run its thread-local destructors. Then it
+/// drops the signals in the donor's queue, because their thread has ended.
 pub(super) fn join(tls_block: &'static TlsBlock) {
-    // ORDERING: Relaxed; written before anybody has the record.
+    // ORDERING: Relaxed; written before any other thread had the record.
     kernel::join(tls_block.tls_donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
     tls_block.signals.clear();
 }
 
 /// Offset of `cpu_id` in the kernel's `struct rseq`.
 const CPU_ID: usize = 4;
-/// What the C library writes where registering failed; readers then ask the kernel for the
-/// processor.
+/// The value that the C library writes if the registration failed. Readers then ask the kernel for
+/// the processor.
 const REGISTRATION_FAILED: i32 = -2;
 
-/// Makes the area for restartable sequences in this thread's block one that is not registered
-/// (glibc 2.35 and later register it). The kernel keeps writing the *wearer's* processor to the
-/// wearer's own area, so the number here would be the one on which the donor last ran, and
-/// `sched_getcpu` believes it.
+/// Unregisters this thread's area for restartable sequences (glibc 2.35 and later register it), and
+/// marks it as unregistered. For a borrower the kernel writes the processor to the area of the
+/// borrower's own kernel thread. Without this function, the area here would name the processor on
+/// which the donor last ran, and `sched_getcpu` would believe it.
 fn leave_restartable_sequences() {
     let Some((area, size)) = restartable_area() else { return };
     unregister(area, size);
@@ -183,14 +184,14 @@ fn leave_restartable_sequences() {
     unsafe { area.wrapping_add(CPU_ID).cast::<i32>().write_volatile(REGISTRATION_FAILED) };
 }
 
-/// Where glibc keeps the area, relative to the thread pointer, and the size it states for it; size
-/// zero for none.
+/// Where glibc keeps the area, relative to the thread pointer, and the size that glibc states. Size
+/// zero: there is none.
 static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
 static AREA_SIZE: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks up what making a donor needs of the C library. Not left to the donor: `dlsym` takes the
-/// loader's lock, which may be held for as long as a constructor runs, and that may be waiting for
-/// the very region that needs the donor.
+/// Looks up what making a donor needs from the C library. The donor must not do this itself,
+/// because `dlsym` takes the loader's lock. A constructor may hold that lock for as long as it
+/// runs, and may wait for the very region that needs the donor.
 pub(super) fn look_up() {
     // SAFETY: the symbols, where glibc has them, are a `ptrdiff_t` and an `unsigned int`, constant
     // after start-up; the attributes are written before they are read.
@@ -209,7 +210,7 @@ pub(super) fn look_up() {
     }
 }
 
-/// The calling thread's area and the size glibc states for it, when glibc has registered one.
+/// The calling thread's area, and the size that glibc states for it, if glibc has registered one.
 fn restartable_area() -> Option<(*mut u8, usize)> {
     // ORDERING: Relaxed, both; the donor's maker has asked `support`, and creating a thread orders
     // that before it.
@@ -217,12 +218,12 @@ fn restartable_area() -> Option<(*mut u8, usize)> {
     (size != 0).then(|| (arch::thread_pointer().wrapping_add_signed(offset) as *mut u8, size))
 }
 
-/// Unregisters with the size that glibc has used: 32 until 2.39, then what the kernel offers, at
-/// least 32.
+/// Unregisters the area with the size that glibc has used. Until glibc 2.39 this is 32. Later it is
+/// what the kernel offers, at least 32.
 ///
-/// Should all be refused, the kernel writes the donor's processor once more if it is preempted
-/// before it sleeps; then `sched_getcpu` is wrong under this TLS block, which costs locality and
-/// nothing else.
+/// If the kernel refuses all sizes, it writes the donor's processor once more when the donor is
+/// preempted before it sleeps. Then `sched_getcpu` is wrong under this TLS block, which costs
+/// locality and nothing else.
 fn unregister(area: *mut u8, stated: usize) {
     const UNREGISTER: usize = 1;
     const SIGNATURE: usize = 0x5305_3053;
@@ -230,8 +231,8 @@ fn unregister(area: *mut u8, stated: usize) {
     // SAFETY: only asks.
     let offered = unsafe { libc::getauxval(AT_RSEQ_FEATURE_SIZE) } as usize;
     for size in [32, stated, offered.next_multiple_of(32)] {
-        // SAFETY: the kernel compares address, size and signature with what is registered for this
-        // thread, and refuses (EINVAL, EPERM) unless they are the same.
+        // SAFETY: the kernel compares address, size and signature with the values registered for
+        // this thread, and refuses (EINVAL, EPERM) if they differ.
         if unsafe { arch::system_call(libc::SYS_rseq as usize, [area as usize, size, UNREGISTER, SIGNATURE]) }
             == 0
         {

@@ -1,30 +1,34 @@
-//! `setuid` and its family while somebody runs with borrowed storage.
+//! `setuid` and its family while kernel threads run with borrowed storage.
 //!
-//! Users and groups belong to kernel threads. The C library therefore signals every thread it
-//! knows; each changes its own and then clears a bit in its thread block, for which the caller
-//! waits. A kernel thread that runs with a donor would clear the donor's bit, and the caller would
-//! wait for ever. So we take the signal over: its handler puts the kernel thread's own storage on,
-//! calls the C library's, and puts the in use storage on again.
+//! Users and groups belong to kernel threads. So the C library sends a signal to every thread that
+//! it knows. Each thread changes its own user, and then clears a bit in its thread block. The
+//! caller waits for these bits. A kernel thread that runs with a donor's block would clear the
+//! donor's bit, and the caller would wait for ever.
 //!
-//! The kernel thread's own storage is found by its number in the table of workers, because what the
-//! thread pointer leads to is not its own. The C library's handler touches nothing else of the
-//! block than that bit, so it does not matter if the storage is in use elsewhere just then.
+//! So the runtime takes the signal over. Its handler switches to the kernel thread's own storage,
+//! calls the C library's handler, and switches back to the block in use.
 //!
-//! What may not live here: anything about other signals. Tried and rejected: taking over `setuid`
-//! and its fifteen relatives (others are called inside the C library), and bringing all workers
-//! home before (they may be computing for hours).
+//! The kernel thread's own storage is found by the thread's number in the table of workers, because
+//! the thread pointer leads to other storage. The C library's handler touches only that bit of the
+//! block. So it does not matter if another kernel thread runs with the storage at that moment.
+//!
+//! What does not live here: the handling of other signals.
+//!
+//! Tried and rejected:
+//! * Taking over `setuid` and its fifteen relatives. Others are called inside the C library.
+//! * Bringing all workers back to their own storage before. They may be computing for hours.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{arch, worker};
 
-/// The second signal that the C library keeps for itself.
+/// The second of the signals that the C library reserves for itself.
 const SIGSETXID: c_int = 33;
-/// All signals wait while the storage is another.
+/// The mask of all signals: they are blocked while another storage is in force.
 const ALL: u64 = !0;
 
-/// What the kernel knows of a signal; the C library refuses to tell about this one.
+/// The kernel's description of a signal's action. The C library does not give it for this signal.
 #[repr(C)]
 struct Action {
     handler: usize,
@@ -38,8 +42,8 @@ type Handler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 /// The C library's handler; zero before [`take_over`].
 static THEIRS: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes the signal over, once. After a thread was made: the C library sets its handler then. Any
-/// thread; makes two system calls at most.
+/// Takes the signal over, once. It is called after a thread was made, because the C library sets
+/// its handler then. Any thread; makes two system calls at most.
 pub(super) fn take_over() {
     // ORDERING: Relaxed; threads that come at the same time do the same.
     if THEIRS.load(Ordering::Relaxed) != 0 {
@@ -70,7 +74,7 @@ unsafe fn ask(new: usize, old: usize) -> bool {
     unsafe { arch::system_call(libc::SYS_rt_sigaction as usize, arguments) == 0 }
 }
 
-/// Touches no thread-local storage, nor keeps an address of it.
+/// The handler. It neither touches thread-local storage nor keeps an address of it.
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut c_void, context: *mut c_void) {
     // ORDERING: Acquire, pairs with `take_over`.
     let theirs = THEIRS.load(Ordering::Acquire);
@@ -78,8 +82,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut c_void, context: *mut c
     let theirs: Handler = unsafe { core::mem::transmute(theirs) };
     let block_in_use = arch::thread_pointer();
     let own = worker::own_thread_pointer().unwrap_or(block_in_use);
-    // SAFETY: the kernel thread's own storage, and then what it ran with, with all signals blocked;
-    // see the module for who else may run with it.
+    // SAFETY: the kernel thread's own storage, and then the storage that it ran with, with all
+    // signals blocked. The module says why another kernel thread may run with the same storage.
     unsafe {
         set_thread_pointer(block_in_use, own);
         theirs(signal, info, context);

@@ -1,11 +1,12 @@
 //! Whether TLS blocks can be borrowed in this process, and by which means. Decided once, by trying.
 //!
-//! What lives here: the tests and their remembered answer. What may not: doing it
-//! ([`super::run_with`]).
+//! What lives here: the tests and their remembered answer. What does not: the change of the thread
+//! pointer itself ([`super::run_with`]).
 //!
-//! Tried and rejected: asking `cpuid` (the processor may have the instruction and the kernel not
-//! allow it); trying the instruction under a handler for SIGILL (another thread's handler would be
-//! replaced meanwhile).
+//! Tried and rejected:
+//! * Asking `cpuid`. The processor may have the instruction while the kernel does not allow it.
+//! * Trying the instruction under a handler for SIGILL. This would replace another thread's handler
+//!   meanwhile.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -14,9 +15,9 @@ use core::sync::atomic::{AtomicU8, Ordering};
 pub enum Support {
     /// By an instruction.
     Direct,
-    /// By a system call, some hundred nanoseconds.
+    /// By a system call, which takes some hundred nanoseconds.
     Syscall,
-    /// Not at all, or not safely; the text says why, in words for a user.
+    /// Not at all, or not safely. The text gives the reason, in words for a user.
     None(&'static str),
 }
 
@@ -41,14 +42,16 @@ const ANSWERS: [Support; 7] = [
     Support::None("the kernel refuses to set the thread pointer"),
 ];
 
-/// How TLS blocks are in use in this process. Any thread; the first call looks around (some
-/// microseconds, the loader's lock), later ones are one load. Ask early, when the first thread is
-/// registered: the loader's lock may be held while a constructor runs, and that may wait for
-/// threads which would ask. The answer never changes: a sanitizer that is loaded later is not seen,
-/// and none can be.
+/// How TLS blocks are supported in this process. Any thread. The first call examines the process,
+/// which takes some microseconds and the loader's lock; later calls are one load.
+///
+/// The first call should come early, when the first thread is registered. A constructor may hold
+/// the loader's lock while it runs, and may wait for threads which would make the first call. The
+/// answer never changes. So a sanitizer that is loaded later is not noticed; but none can be loaded
+/// later.
 pub fn support() -> Support {
-    // ORDERING: Acquire, pairs with the Release below: what `look_up` found is there. Threads that
-    // decide at the same time find the same.
+    // ORDERING: Acquire, pairs with the Release below: the results of `look_up` are visible.
+    // Threads that decide at the same time find the same answer.
     let mut answer = ANSWER.load(Ordering::Acquire);
     if answer == UNDECIDED {
         answer = decide();
@@ -70,7 +73,7 @@ fn decide() -> u8 {
     if !cfg!(target_arch = "x86_64") {
         return PROCESSOR;
     }
-    // First, so that the others know from here on.
+    // First, so that other parts of the runtime know the result from here on.
     if crate::sanitize::is_loaded() {
         return SANITIZER;
     }
@@ -84,7 +87,7 @@ fn decide() -> u8 {
         return DIRECT;
     }
     let same = crate::arch::thread_pointer();
-    // SAFETY: sets what is in force.
+    // SAFETY: sets the value that is in force already.
     if unsafe { crate::arch::set_thread_pointer_by_system_call(same) } { SYSCALL } else { REFUSED }
 }
 
@@ -93,8 +96,9 @@ fn is_defined(symbol: &core::ffi::CStr) -> bool {
     !unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }.is_null()
 }
 
-/// Linux sets this bit when it has switched the processor's permission on and saves the register at
-/// its own switches (Documentation/arch/x86/x86_64/fsgs.rst, Linux 5.9).
+/// Does the kernel allow the instruction? Linux sets this bit when it has switched the processor's
+/// permission on, and saves the register at its own switches
+/// (Documentation/arch/x86/x86_64/fsgs.rst, Linux 5.9).
 fn kernel_allows_the_instruction() -> bool {
     const HWCAP2_FSGSBASE: libc::c_ulong = 1 << 1;
     // SAFETY: only asks.

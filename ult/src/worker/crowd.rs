@@ -1,9 +1,10 @@
-//! Whose ULTs run on a worker, how many it has, and who waits behind it.
+//! Which ULTs may run on a worker, how many ULTs it has, and whether anything waits behind its
+//! running code.
 //!
-//! What lives here: the group that a worker serves, counts of the ULTs it was given, what the stall
-//! monitor is notified. What may not: where new ULTs are put ([`crate::spawn`]), which are taken
-//! first ([`crate::gang`], [`crate::sched`]), what the monitor does about those who wait
-//! ([`crate::stall`]).
+//! What lives here: the group that a worker serves, counts of the ULTs that were given to it, and
+//! what is reported to the stall monitor. What does not: where new ULTs are put ([`crate::spawn`]),
+//! which of them are taken first ([`crate::gang`], [`crate::sched`]), and how the monitor acts on
+//! waiting contexts ([`crate::stall`]).
 //!
 //! All counts are hints, or have one writer: nothing is published through them.
 
@@ -12,9 +13,9 @@ use core::sync::atomic::Ordering;
 use super::Worker;
 use super::registry::GROUPS;
 
-/// A worker that runs nobody's ULTs: a kernel thread that belongs to one thread of a team.
+/// A worker that runs no other thread's ULTs: a kernel thread that belongs to one thread of a team.
 pub(super) const NOBODY: u32 = 0;
-/// A worker that runs everybody's.
+/// A worker that runs the ULTs of all groups.
 pub(super) const EVERYBODY: u32 = u32::MAX;
 
 /// Values of `Worker::assignment`.
@@ -23,11 +24,13 @@ const ASSIGNED: u32 = 1;
 const DISMISSED: u32 = 2;
 
 impl Worker {
-    /// May ULTs of `group` run here? Pool workers that are shared run everybody's, a program's
-    /// kernel thread its own group's, a kernel thread that belongs to one thread nobody's.
+    /// May ULTs of `group` run here? A shared worker of the pool runs ULTs of all groups, and a
+    /// program's kernel thread those of its own group. A kernel thread that belongs to one thread
+    /// runs none.
     #[inline]
     pub(crate) fn accepts(&self, group: u32) -> bool {
-        // ORDERING: Relaxed; changed only while no ULT that could be affected exists (`serve`).
+        // ORDERING: Relaxed; changed only while no ULT exists that the change could affect
+        // (`share`).
         let serves = self.serves.load(Ordering::Relaxed);
         serves == EVERYBODY || serves == group
     }
@@ -43,46 +46,48 @@ impl Worker {
         self.is_shared() || !self.accepts(self.group())
     }
 
-    /// May it take a ULT without having seen its group?
+    /// May the worker take a ULT whose group it has not seen?
     pub(crate) fn may_steal_blindly(&self) -> bool {
-        // ORDERING: Relaxed; as in `accepts`. A new group is counted before its first fork: asked
-        // between the look at a ULT and the step that takes it (`Deque::steal_if`), the count is
-        // that of the ULT's push or a later one.
+        // ORDERING: Relaxed; as in `accepts`. A new group is counted before its first fork. The
+        // count is read between the look at a ULT and the step that takes it (`Deque::steal_if`),
+        // so it is the count at the ULT's push or a later one.
         self.is_shared()
             || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NOBODY)
     }
 
-    /// May ULTs on the own deque of `victim` be taken without having seen their group? Both serve
-    /// one group alone, and the same.
+    /// May ULTs from the deque `ults` of `victim` be taken without a look at their group? True if
+    /// both workers serve one group only, and the same one.
     pub(crate) fn is_of_one_group_with(&self, victim: &Worker) -> bool {
         // ORDERING: Relaxed; as in `accepts`.
         let (mine, theirs) = (self.serves.load(Ordering::Relaxed), victim.serves.load(Ordering::Relaxed));
         mine == theirs && mine != NOBODY && mine != EVERYBODY
     }
 
-    /// Makes it a shared worker of the pool (`true`) or one that belongs to a single thread.
+    /// Makes the worker a shared one of the pool (`true`), or gives it to a single thread
+    /// (`false`).
     pub(crate) fn share(&self, shared: bool) {
         // ORDERING: Relaxed; see `accepts`.
         self.serves.store(if shared { EVERYBODY } else { NOBODY }, Ordering::Relaxed);
     }
 
-    /// Is its kernel thread dedicated to one OpenMP thread, see
+    /// Is the worker's kernel thread dedicated to one OpenMP thread, see
     /// [`crate::sched::dedicate_kernel_thread`]?
     #[inline]
     pub(crate) fn is_dedicated(&self) -> bool {
-        // ORDERING: Relaxed; its own kernel thread reads what it has stored, or what came before
-        // its assignment. Other threads take it as a hint.
+        // ORDERING: Relaxed; the worker's own kernel thread reads what it has stored, or a value
+        // from before its assignment. For other threads it is a hint.
         self.dedicated.load(Ordering::Relaxed)
     }
 
-    /// Dedicates its kernel thread to one OpenMP thread, or ends that. The caller owns the worker.
+    /// Dedicates the worker's kernel thread to one OpenMP thread, or ends that. The caller owns the
+    /// worker.
     pub(crate) fn set_dedicated(&self, dedicated: bool) {
         // ORDERING: Relaxed; as above.
         self.dedicated.store(dedicated, Ordering::Relaxed);
     }
 
-    /// Do assignments run on the kernel thread's own stack? That is then as large as an OpenMP
-    /// thread's, and the C library knows its bounds.
+    /// Do assignments run on the kernel thread's own stack? Then this stack is as large as an
+    /// OpenMP thread's, and the C library knows its bounds.
     pub(crate) fn runs_on_kernel_stack(&self) -> bool {
         // ORDERING: Relaxed; written before the kernel thread is started.
         self.runs_on_kernel_stack.load(Ordering::Relaxed)
@@ -93,12 +98,12 @@ impl Worker {
         self.runs_on_kernel_stack.store(has, Ordering::Relaxed);
     }
 
-    /// The group of a program's kernel thread: ULTs that it and its descendants fork.
+    /// The group of a program's kernel thread: the ULTs that it and its descendants fork.
     pub fn group(&self) -> u32 {
         self.index() + 1
     }
 
-    /// Gang ULTs queued here or started here and not ended.
+    /// The number of gang ULTs that are queued here, or were started here and have not ended.
     pub(crate) fn gang_load(&self) -> u32 {
         self.gang_deque.load()
     }
@@ -107,13 +112,13 @@ impl Worker {
         self.gang_deque.count_load(change);
     }
 
-    /// Counts a ULT that starts here or is adopted (1), ends or is adopted by another worker (−1).
+    /// Counts a ULT: +1 if it starts here or is adopted, −1 if it ends or another worker adopts it.
     pub(crate) fn count_hosted(&self, change: i32) {
-        // ORDERING: Relaxed; a hint for who lends the worker, see `is_unused`.
+        // ORDERING: Relaxed; a hint for threads that lease or isolate the worker, see `is_unused`.
         self.per_switch.hosting.fetch_add(change, Ordering::Relaxed);
     }
 
-    /// Does it run nobody's ULTs, as far as can be seen from here?
+    /// Does the worker run no ULT, as far as the calling thread can see?
     pub(crate) fn is_unused(&self) -> bool {
         // ORDERING: Relaxed; as above.
         self.per_switch.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
@@ -126,34 +131,34 @@ impl Worker {
         self.assignment.store(ASSIGNED, Ordering::Relaxed);
     }
 
-    /// Notes that the team for which the worker hosts a thread has been dismissed: the assignment,
-    /// if the worker has one, is about to end. Any thread.
+    /// Notes that the team for which the worker hosts a thread has been dismissed. If the worker
+    /// has an assignment, that is about to end. Any thread.
     pub fn note_dismissed(&self) {
         // ORDERING: as above.
         let _ = self.assignment.compare_exchange(ASSIGNED, DISMISSED, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Notes that the assignment has ended. The caller holds the pool's lock. A dedicated worker
-    /// needs none: it never returns to the pool.
+    /// Notes that the assignment has ended. The caller holds the pool's lock. For a dedicated
+    /// worker no lock is needed, because it never returns to the pool.
     pub(crate) fn note_assignment_ended(&self) {
         // ORDERING: as above.
         self.assignment.store(NO_ASSIGNMENT, Ordering::Relaxed);
     }
 
-    /// Has it an assignment, as far as can be seen from here?
+    /// Does the worker have an assignment, as far as the calling thread can see?
     pub(crate) fn is_assigned(&self) -> bool {
         // ORDERING: as above.
         self.assignment.load(Ordering::Relaxed) != NO_ASSIGNMENT
     }
 
-    /// Has it an assignment that is about to end?
+    /// Does the worker have an assignment that is about to end?
     pub(crate) fn is_dismissed(&self) -> bool {
         // ORDERING: as above.
         self.assignment.load(Ordering::Relaxed) == DISMISSED
     }
 
-    /// Notes whether other threads are suspended here, and tells the monitor whether anybody waits;
-    /// the owner, before it runs program code.
+    /// Notes whether other threads are suspended here, and reports to the stall monitor whether any
+    /// context waits. Called by the owner before it runs program code.
     #[inline]
     pub(crate) fn set_suspended(&self, any: bool) {
         // ORDERING: Relaxed; the monitor takes any recent value.
@@ -169,33 +174,35 @@ impl Worker {
         }
     }
 
-    /// Nobody is suspended here any more; whoever has seized the worker.
+    /// Notes that no thread is suspended here any more. Called by the kernel thread that has seized
+    /// the worker.
     pub(crate) fn set_suspended_to_none(&self) {
         // ORDERING: Relaxed; the monitor takes any recent value.
         self.per_switch.suspended.store(false, Ordering::Relaxed);
     }
 
-    /// Tells the monitor whether anybody waits behind this worker. After something was queued, by
-    /// whoever queued it.
+    /// Reports to the stall monitor whether anything waits behind this worker's running code.
+    /// Called after something was queued, by the thread that queued it.
     pub(crate) fn publish_crowd(&self) {
         self.watched.recount(|| self.has_others());
     }
 
-    /// [`Worker::publish_crowd`] by who has passed a full fence since it last queued or suspended
-    /// something here.
+    /// [`Worker::publish_crowd`] for a caller that has passed a full fence since it last queued or
+    /// suspended something here.
     #[inline]
     pub(crate) fn publish_crowd_behind_fence(&self) {
         self.watched.recount_behind_fence(|| self.has_others());
     }
 
-    /// Is there a reason to come to the scheduler beside what was there at the last switch point?
+    /// Did a context come back to this worker, or was it summoned? Both are reasons to come to the
+    /// scheduler, in addition to those at the last switch point.
     #[inline]
     fn is_called(&self) -> bool {
         // ORDERING: Relaxed, both; `publish_crowd` has the fences.
         !self.returning.load(Ordering::Relaxed).is_null() || self.summoned.load(Ordering::Relaxed)
     }
 
-    /// Does anybody wait behind the running code, as far as can be seen from here?
+    /// Does anything wait behind the running code, as far as the calling thread can see?
     #[inline]
     pub(crate) fn has_others(&self) -> bool {
         self.has_queued() || self.has_suspended()
@@ -204,11 +211,11 @@ impl Worker {
     /// Are other threads suspended here?
     #[inline]
     pub(crate) fn has_suspended(&self) -> bool {
-        // ORDERING: Relaxed; the owner asks, or `publish_crowd`, which has the fences.
+        // ORDERING: Relaxed; the caller is the owner, or `publish_crowd`, which has the fences.
         self.per_switch.suspended.load(Ordering::Relaxed)
     }
 
-    /// Is there a reason to come to the scheduler beside those who are suspended here?
+    /// Is there a reason to come to the scheduler, apart from the threads that are suspended here?
     #[inline]
     pub(crate) fn has_queued(&self) -> bool {
         !self.gang_deque.is_empty() || !self.ults.is_empty() || self.is_called()

@@ -1,9 +1,10 @@
-//! Who may touch the owner's part of a record, and who stands in for a worker that is blocked.
+//! Which thread may touch the owner's part of a record, and which workers stand in for a blocked
+//! one.
 //!
-//! What lives here: the gate between the owner and a kernel thread that takes contexts away from
-//! it, and the two links between a blocked worker and its stand-ins. What may not: moving the
-//! contexts ([`crate::sched`]'s `handoff`), finding out who is blocked ([`crate::stall`]). The
-//! agreement is in `docs/protocols/stall.md`.
+//! What lives here: the gate between the owner and a kernel thread that takes its contexts away,
+//! and the two links between a blocked worker and its stand-ins. What does not: moving the contexts
+//! ([`crate::sched`]'s `handoff`), and finding blocked workers ([`crate::stall`]). The protocol is
+//! in `docs/protocols/stall.md`.
 
 use core::mem::offset_of;
 use core::ptr;
@@ -15,20 +16,20 @@ use crate::stall::Watched;
 use super::crowd::{EVERYBODY, NOBODY};
 use super::{Worker, at, table_len};
 
-/// The worker runs program code (or has no kernel thread); its suspended contexts may be adopted.
+/// The worker runs program code, or has no kernel thread; its suspended contexts may be adopted.
 pub(super) const PROGRAM: u32 = 0;
-/// The worker is in the scheduler, asleep there included.
+/// The worker is in the scheduler, or sleeps there.
 const SCHEDULER: u32 = 1;
-/// Another kernel thread is taking contexts away; for a few hundred instructions.
+/// Another kernel thread is taking contexts away, which takes a few hundred instructions.
 const THIEF: u32 = 2;
 
 impl Worker {
-    /// The calling kernel thread leaves program code for the scheduler: from here on the owner's
-    /// part is its alone.
+    /// The calling kernel thread leaves program code for the scheduler. From here on it alone uses
+    /// the owner's part.
     #[inline]
     pub(crate) fn enter_scheduler(&self) {
-        // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left. A failure
-        // publishes nothing.
+        // ORDERING: Acquire, pairs with the Release in `let_go`: the owner sees the part as a thief
+        // left it. A failure publishes nothing.
         while self
             .per_switch
             .gate
@@ -40,25 +41,25 @@ impl Worker {
         self.watched.enter_scheduler();
     }
 
-    /// Is the calling kernel thread, whose worker this is, in the scheduler?
+    /// Is the worker in the scheduler? Asked by its own kernel thread.
     #[inline]
     pub(crate) fn is_in_scheduler(&self) -> bool {
-        // ORDERING: Relaxed; it has written the value itself, or a thief has written another one
-        // over `PROGRAM`.
+        // ORDERING: Relaxed; this kernel thread wrote the value itself, or a thief has replaced
+        // `PROGRAM` by another value.
         self.per_switch.gate.load(Ordering::Relaxed) == SCHEDULER
     }
 
-    /// It goes back to program code.
+    /// The calling kernel thread returns to program code.
     #[inline]
     pub(crate) fn enter_program(&self) {
         self.watched.enter_user();
-        // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part is as it stays
+        // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part does not change
         // while program code runs.
         self.per_switch.gate.store(PROGRAM, Ordering::Release);
     }
 
-    /// For another kernel thread: the owner's part, if the owner runs program code; until
-    /// [`Worker::let_go`].
+    /// For another kernel thread: takes the owner's part if the owner runs program code. The caller
+    /// keeps it until [`Worker::let_go`].
     pub(crate) fn seize(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `enter_program`; a failure publishes
         // nothing.
@@ -71,27 +72,27 @@ impl Worker {
         self.per_switch.gate.store(PROGRAM, Ordering::Release);
     }
 
-    /// The worker that this is a part of.
+    /// The worker that contains this record of the stall monitor.
     pub(crate) fn of(watched: &'static Watched) -> &'static Worker {
         // SAFETY: every record that is announced to the monitor is this field of a worker
         // (`adopt`).
         unsafe { &*ptr::from_ref(watched).byte_sub(offset_of!(Worker, watched)).cast() }
     }
 
-    /// Begins to stand in for `blocked`, runs what that one may run, and is reported when it moves
-    /// again.
+    /// Begins to stand in for `blocked`: this worker runs what that one may run, and is notified
+    /// when the blocked worker runs again.
     pub(crate) fn begin_standing_in(&self, blocked: &'static Worker) {
-        // ORDERING: Relaxed, all three; a forker that sees the first late queues a ULT that this
-        // worker takes, or others steal.
+        // ORDERING: Relaxed, all three. If a forking thread sees the first store late, it queues a
+        // ULT that this worker takes, or that others steal.
         self.stands_for.store(ptr::from_ref(blocked).cast_mut(), Ordering::Relaxed);
         let serves = blocked.serves.load(Ordering::Relaxed);
-        // A kernel thread that belongs to one thread has queued for nobody else either.
+        // A kernel thread that belongs to one thread has queued ULTs of no other thread, either.
         self.serves.store(if serves == NOBODY { EVERYBODY } else { serves }, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `recall`.
         blocked.handed_off.store(true, Ordering::Release);
     }
 
-    /// Ends it.
+    /// This worker stops standing in for another one.
     pub(crate) fn end_standing_in(&self) {
         self.share(false);
         // ORDERING: Relaxed; as in `begin_standing_in`.
@@ -106,13 +107,13 @@ impl Worker {
         unsafe { self.stands_for.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Does it stand in for a blocked worker?
+    /// Does this worker stand in for a blocked one?
     #[inline]
     pub(crate) fn is_standing_in(&self) -> bool {
         self.stands_for().is_some()
     }
 
-    /// The owner moves again: tells those that stand in for it, once.
+    /// The owner runs again: notifies its stand-ins, once.
     #[inline]
     pub(crate) fn recall(&self) {
         // ORDERING: Relaxed; the owner asks at each entry to its scheduler, see below.
@@ -123,7 +124,8 @@ impl Worker {
 
     #[cold]
     fn recall_cold(&self) {
-        // ORDERING: Acquire, pairs with `begin_standing_in`: who is said to stand in can be found.
+        // ORDERING: Acquire, pairs with `begin_standing_in`: the links of the stand-ins are
+        // visible.
         self.handed_off.swap(false, Ordering::Acquire);
         let heirs =
             (0..table_len()).filter_map(at).filter(|w| w.stands_for().is_some_and(|b| ptr::eq(b, self)));

@@ -1,28 +1,28 @@
 //! The floating-point mode of each OpenMP thread: MXCSR and the x87 control word, or FPCR.
 //!
-//! A mode belongs to the OpenMP thread and not to a stack: all contexts of a thread compute in one
-//! mode, as if each task were a plain call. So the registers change where a kernel thread goes from
-//! one OpenMP thread to another, and nowhere else. [`WorkerOwn::mode_in_force`] names the OpenMP
-//! thread whose mode the registers hold; every other thread's is in its [`ThreadMode`].
+//! A mode belongs to the OpenMP thread and not to a stack. All contexts of a thread compute in one
+//! mode, as if each task were a plain call. So the registers change only where a kernel thread goes
+//! from one OpenMP thread to another. [`WorkerOwn::mode_in_force`] names the OpenMP thread whose
+//! mode the registers hold. The mode of every other thread is in its [`ThreadMode`].
 //!
-//! * *A job or a resumed context*: [`switch_mode`]. It does nothing where the contexts before and
+//! * *A job or a resumed context*: [`switch_mode`]. It does nothing if the contexts before and
 //!   after are of one thread.
 //! * *A ULT starts*: [`begin_mode`]. The mode in force stays, and the layer above sets the one that
 //!   it wants.
 //! * *A ULT has ended*: [`end_mode`].
 //!
-//! In between the scheduler runs in the mode of whichever thread ran last. A context leaves a
-//! worker only after another thread's mode has been put in force there: who hands it over runs
-//! program code, or a job, of another thread. So one kernel thread at a time uses a `ThreadMode`,
-//! and what hands the context over orders the accesses.
+//! In between the scheduler runs in the mode of the thread that ran last. A context leaves a worker
+//! only after another thread's mode has been put in force there. For the kernel thread that hands
+//! the context over runs program code, or a job, of another thread. So one kernel thread at a time
+//! uses a `ThreadMode`, and the hand-over of the context orders the accesses.
 //!
-//! *Interrupted code.* The kernel starts a signal handler in the initial mode, and that is what is
-//! kept for a thread that the stall monitor leaves in the middle of its code. No other context of
-//! that thread runs before this one is resumed, and `sigreturn` brings the right mode back.
+//! *Interrupted code.* The kernel starts a signal handler in the initial mode. If the stall monitor
+//! leaves a thread in the middle of its code, the initial mode is saved for that thread. No other
+//! context of the thread runs before this one is resumed, and `sigreturn` restores the right mode.
 //!
-//! Rejected: the words in the frame of each suspended stack. A context then went on in the mode in
-//! which it had waited, whatever its thread had changed meanwhile, and a job found those of an idle
-//! runner.
+//! Rejected: the words in the frame of each suspended stack. A context then continued in the mode
+//! in which it had waited, although its thread had changed the mode meanwhile. A job got the mode
+//! of an idle runner.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
@@ -33,9 +33,9 @@ use crate::ult::Ult;
 
 use super::Worker;
 
-/// Keeps the floating-point words of an OpenMP thread while another one's are in force. Its address
-/// names the thread: contexts with the same one belong together ([`super::Role`]). It also counts
-/// the suspended contexts of the thread, for the worker that has them.
+/// Holds the floating-point words of an OpenMP thread while another thread's words are in force.
+/// Its address names the thread: contexts with the same address belong together ([`super::Role`]).
+/// It also counts the thread's suspended contexts, for the worker that has them.
 pub(crate) struct ThreadMode {
     words: UnsafeCell<FpWords>,
     suspended: Cell<u32>,
@@ -54,7 +54,7 @@ impl ThreadMode {
     }
 
     /// Counts a context that a worker suspends, perhaps in the middle of its code. Returns the
-    /// thread's newest suspended context before it, or null.
+    /// newest context that the thread had suspended before, or null.
     pub(crate) fn suspends(&self, context: *mut Ult, interrupted: bool) -> *mut Ult {
         self.suspended.set(self.suspended.get() + 1);
         self.interrupted.set(self.interrupted.get() + u32::from(interrupted));
@@ -62,7 +62,7 @@ impl ThreadMode {
     }
 
     /// Counts a context that leaves the suspended contexts of its worker. `below` is what
-    /// `suspends` has returned for it. False if a newer one stays.
+    /// `suspends` returned for it. False if a newer context of the thread stays suspended.
     pub(crate) fn resumes(&self, context: *mut Ult, below: *mut Ult, interrupted: bool) -> bool {
         self.suspended.set(self.suspended.get() - 1);
         self.interrupted.set(self.interrupted.get() - u32::from(interrupted));
@@ -85,20 +85,20 @@ impl ThreadMode {
         self.suspended.get()
     }
 
-    /// Is one of them suspended in the middle of its code?
+    /// Is a context of the thread suspended in the middle of its code?
     pub(crate) fn has_interrupted(&self) -> bool {
         self.interrupted.get() != 0
     }
 }
 
-/// The code that runs next belongs to `thread`: it computes in that one's mode.
+/// The code that runs next belongs to `thread`: it computes in the mode of that thread.
 ///
 /// # Safety
 /// Own kernel thread. `thread` has a context here, or is the worker's own.
 #[inline]
 pub(crate) unsafe fn switch_mode(worker: &'static Worker, thread: *const ThreadMode) {
-    // SAFETY: as the caller says; the mode of a thread with a context here is used by nobody else
-    // (see the module).
+    // SAFETY: as the caller says. The mode of a thread with a context here is used by no other
+    // kernel thread (see the module).
     unsafe {
         if !ptr::eq((*worker.own()).mode_in_force, thread) && !crate::mutant!(mode_stays_with_worker) {
             put_away(worker);
@@ -108,10 +108,10 @@ pub(crate) unsafe fn switch_mode(worker: &'static Worker, thread: *const ThreadM
     }
 }
 
-/// A ULT starts, for `thread`. What is in force becomes its mode.
+/// A ULT starts for `thread`. The mode in force becomes the mode of this thread.
 ///
 /// # Safety
-/// Own kernel thread. Nobody else uses `thread`, which stays until [`end_mode`].
+/// Own kernel thread. No other kernel thread uses `thread`, which stays until [`end_mode`].
 pub(crate) unsafe fn begin_mode(worker: &'static Worker, thread: *const ThreadMode) {
     // SAFETY: as the caller says.
     unsafe {
@@ -120,7 +120,7 @@ pub(crate) unsafe fn begin_mode(worker: &'static Worker, thread: *const ThreadMo
     }
 }
 
-/// The ULT that ran last here has ended. Its mode is nobody's.
+/// The ULT that ran last here has ended. Its mode belongs to no thread any more.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -129,14 +129,14 @@ pub(crate) unsafe fn end_mode(worker: &'static Worker) {
     unsafe { (*worker.own()).mode_in_force = ptr::null() };
 }
 
-/// Keeps the mode in force for the thread that it belongs to.
+/// Saves the mode in force for the thread that it belongs to.
 ///
 /// # Safety
 /// Own kernel thread.
 #[inline]
 unsafe fn put_away(worker: &'static Worker) {
-    // SAFETY: as the caller says; null, or that of a thread that has not ended, whose mode is used
-    // here alone (see the module).
+    // SAFETY: as the caller says. The pointer is null, or names a thread that has not ended, whose
+    // mode is used here alone (see the module).
     unsafe {
         if let Some(before) = (*worker.own()).mode_in_force.as_ref() {
             store_fp_words(before.words.get());
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn set(mode: FpState) {
-        // SAFETY: one that was read; the tests have no floating-point arithmetic.
+        // SAFETY: the mode was read before; the tests have no floating-point arithmetic.
         unsafe { set_fp_state(mode) };
     }
 

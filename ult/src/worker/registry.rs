@@ -1,11 +1,12 @@
-//! All records: how they are found, given to kernel threads and taken back.
+//! All records of workers: how they are found, given to kernel threads and taken back.
 //!
-//! What lives here: the table of workers by index, the records that nobody uses, registration of
-//! kernel threads that are not ours, the child of a fork. What may not: starting our own threads
-//! ([`crate::pool`]), what the layer above keeps for a program's thread (it sets a hook).
+//! What lives here: the table of workers by index, the unused records, the registration of the
+//! program's kernel threads, and the child of a fork. What does not: starting the runtime's own
+//! kernel threads ([`crate::pool`]), and what the layer above keeps for a program's thread (it sets
+//! a hook).
 //!
-//! The table is a fixed array that is only added to (the child of a fork begins anew), so that a
-//! thief looks into it without a lock; the lock is for taking and putting back records.
+//! The table is a fixed array to which entries are only added, so a thief reads it without a lock;
+//! the child of a fork begins anew. The lock is for taking records and putting them back.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -19,15 +20,16 @@ use crate::victim;
 use super::running::{WORD_WORKER, word};
 use super::{Locals, Role, Worker, current, running, set_locals};
 
-/// Workers that can be found by index; those beyond are nobody's victims and get no gang ULTs.
+/// The number of workers that can be found by index. Workers beyond it are never victims and get no
+/// gang ULTs.
 pub const TABLE: usize = 1024;
 
 static WORKERS: [AtomicPtr<Worker>; TABLE] = [const { AtomicPtr::new(ptr::null_mut()) }; TABLE];
 static TABLE_LEN: AtomicUsize = AtomicUsize::new(0);
-/// Program threads that are registered.
+/// The number of registered program threads.
 pub(super) static GROUPS: AtomicU32 = AtomicU32::new(0);
 
-/// For [`crate::debug`].
+/// What debuggers find, see [`crate::debug`].
 pub(crate) const REGISTRY_ENTRIES: [DebugEntry; 2] = [
     DebugEntry::address("workers", (&raw const WORKERS).cast()),
     DebugEntry::address("workers.len", (&raw const TABLE_LEN).cast()),
@@ -62,8 +64,8 @@ fn enter_table(worker: &'static Worker) {
 /// Whether contexts get TLS blocks of their own; decided before the first worker is registered.
 static TLS_BLOCKS: AtomicU32 = AtomicU32::new(1);
 
-/// Switches TLS blocks off: threads that share a kernel thread share its thread-local storage.
-/// Before the first worker.
+/// Switches TLS blocks off: threads that share a kernel thread then share its thread-local storage.
+/// Called before the first worker is registered.
 pub fn use_tls_blocks(on: bool) {
     // ORDERING: Relaxed; a setting, made before it matters.
     TLS_BLOCKS.store(u32::from(on), Ordering::Relaxed);
@@ -75,8 +77,8 @@ pub fn uses_tls_blocks() -> bool {
     TLS_BLOCKS.load(Ordering::Relaxed) != 0 && !matches!(tls_block::support(), tls_block::Support::None(_))
 }
 
-/// Sums over all workers that ever were: steals, context switches. Others go on meanwhile, so the
-/// figures are recent.
+/// Sums of steals and context switches over all workers that ever existed. Other threads go on
+/// meanwhile, so the figures are recent ones.
 pub fn totals() -> (victim::Totals, u64) {
     let workers = || (0..table_len()).filter_map(at);
     // ORDERING: Relaxed; a statistic.
@@ -93,8 +95,8 @@ struct WorkerRegistry {
 static REGISTRY: crate::pool::ForkMutex<WorkerRegistry> =
     crate::pool::ForkMutex::new(WorkerRegistry { spare: Vec::new(), next: 0 });
 
-/// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of
-/// the pool. Allocates nothing, see [`crate::pool::AssignmentLetter`].
+/// Gives `worker`, an unused record, to the calling kernel thread, which is one of the pool.
+/// Allocates nothing, see [`crate::pool::AssignmentLetter`].
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
     let storage = worker.storage.get_or_init(tls_block::of_pool_thread);
     storage.set_to_calling_thread();
@@ -114,17 +116,17 @@ pub(crate) fn leave_to_successor(worker: &'static Worker) {
     running::clear_runtime_words();
 }
 
-/// How many kernel threads of the program are registered. Others come and go meanwhile.
+/// How many kernel threads of the program are registered. Others register and end meanwhile.
 pub(crate) fn program_threads() -> u32 {
     // ORDERING: Relaxed; a recent number.
     GROUPS.load(Ordering::Relaxed)
 }
 
-/// Makes `worker`, a record nobody else uses, the calling kernel thread's own, whose own storage is
+/// Gives `worker`, an unused record, to the calling kernel thread, whose own storage is
 /// `tls_block`.
 fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'static TlsBlock) {
     let tls_block = uses_tls_blocks().then(tls_block);
-    // SAFETY: the record is nobody else's; the calling kernel thread is its owner from here on.
+    // SAFETY: no other thread has the record; the calling kernel thread is its owner from here on.
     unsafe {
         let own = worker.own();
         (*own).native.trail.forget_own_stack();
@@ -151,9 +153,9 @@ fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'static TlsBlock)
     worker.watched.begin();
 }
 
-/// The thread pointer that the calling kernel thread was started with, whatever it runs with;
-/// `None` if it is not registered, or beyond the table. Touches no thread-local storage, and may be
-/// called in a signal handler.
+/// The thread pointer with which the calling kernel thread was started, even while it runs with
+/// another TLS block. `None` if the thread is not registered, or beyond the table. Touches no
+/// thread-local storage, and may be called in a signal handler.
 pub(crate) fn own_thread_pointer() -> Option<usize> {
     let me = of_kernel_thread(super::kernel_thread())?;
     // ORDERING: Relaxed; written by this kernel thread.
@@ -161,24 +163,24 @@ pub(crate) fn own_thread_pointer() -> Option<usize> {
 }
 
 /// The worker of the kernel thread with this number, if it is in the table. Touches no thread-local
-/// storage but that of the worker that is looked at first, and may be called in a signal handler.
+/// storage except that of the worker that is looked at first. May be called in a signal handler.
 pub(crate) fn of_kernel_thread(tid: i32) -> Option<&'static Worker> {
     let is_its = |worker: &&'static Worker| worker.watched.tid() == tid;
     current().filter(is_its).or_else(|| (0..table_len()).filter_map(at).find(is_its))
 }
 
-/// The storage of the main thread, if that has been to the runtime.
+/// The TLS block of the main thread, if that thread has used the runtime.
 static MAIN: AtomicPtr<TlsBlock> = AtomicPtr::new(ptr::null_mut());
 
-/// The TLS block of the process's main thread, if that has been to the runtime. In a signal
-/// handler, too.
+/// The TLS block of the process's main thread, if that thread has used the runtime. May be called
+/// in a signal handler.
 pub(crate) fn main_thread() -> Option<&'static TlsBlock> {
     // ORDERING: Acquire, pairs with the Release in `register`.
     // SAFETY: null or a record, and records are never freed.
     unsafe { MAIN.load(Ordering::Acquire).as_ref() }
 }
 
-/// A record that no kernel thread uses.
+/// Takes a record that no kernel thread uses.
 pub(crate) fn take_record() -> &'static Worker {
     let mut registry = REGISTRY.lock();
     if let Some(worker) = registry.spare.pop() {
@@ -189,10 +191,10 @@ pub(crate) fn take_record() -> &'static Worker {
     Box::leak(Box::new(Worker::new(index)))
 }
 
-/// Takes the record from the calling kernel thread, which is about to end.
+/// Takes the record away from the calling kernel thread, which is about to end.
 fn abandon_current() {
     let Some(worker) = current() else { return };
-    // SAFETY: this kernel thread is the owner; idle runners stand at the top of their loop (see the
+    // SAFETY: this kernel thread is the owner. Idle runners are at the top of their loop (see the
     // field), so their stacks hold nothing.
     unsafe {
         let own = worker.own();
@@ -200,7 +202,7 @@ fn abandon_current() {
             crate::sched::end_runner(runner);
         }
         if !(*own).suspended.is_empty() {
-            return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
+            return; // pthread_exit in a handler, inside a wait: the record cannot be used again
         }
     }
     running::give_spare_tls_block_back(worker);
@@ -213,14 +215,14 @@ fn abandon_current() {
     put_back_record(worker);
 }
 
-/// Makes a record free for the next kernel thread.
+/// Makes a record available for the next kernel thread.
 pub(crate) fn put_back_record(worker: &'static Worker) {
     REGISTRY.lock().spare.push(worker);
 }
 
 /// In the child of a fork: forgets the spare records and the lock. Indices go on from
-/// [`FIRST_AFTER_FORK`], so that no record of the parent's first threads shares one with a record
-/// made here.
+/// [`FIRST_AFTER_FORK`], so that a record made here never shares an index with a record of the
+/// parent's first threads.
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread.
@@ -232,14 +234,14 @@ pub(crate) unsafe fn forget_after_fork() {
         slot.store(ptr::null_mut(), Ordering::Relaxed);
     }
     TABLE_LEN.store(0, Ordering::Relaxed);
-    // The thread that is left is the main one, whatever storage it has.
+    // The remaining thread is the main one, with any storage.
     let main =
         super::tls_block_in_force().map_or(ptr::null_mut(), |tls_block| ptr::from_ref(tls_block).cast_mut());
     MAIN.store(main, Ordering::Relaxed);
     GROUPS.store(0, Ordering::Relaxed);
     if let Some(worker) = current() {
         enter_table(worker);
-        // What was on its way here belongs to threads that do not exist in this process.
+        // Contexts on their way here belong to threads that do not exist in this process.
         worker.returning.store(ptr::null_mut(), Ordering::Relaxed);
         worker.handed_off.store(false, Ordering::Relaxed);
         GROUPS.store(1, Ordering::Relaxed);
@@ -248,23 +250,23 @@ pub(crate) unsafe fn forget_after_fork() {
     }
 }
 
-/// The first index given in the child of a fork: indices of the parent's records are not given
-/// again, up to here.
+/// The first index given in the child of a fork. Smaller indices, which the parent's records have,
+/// are not given again.
 const FIRST_AFTER_FORK: u32 = 512;
 
 type ExitHook = fn();
 static EXIT_HOOK: Mutex<Option<ExitHook>> = Mutex::new(None);
 
-/// Sets what the layer above does when a registered program thread ends (called once, on that
-/// thread, before its worker record is taken from it).
+/// Sets the hook that runs when a registered program thread ends. It is called once, on that
+/// thread, before the thread loses its worker record.
 pub fn on_thread_exit(hook: ExitHook) {
     *EXIT_HOOK.lock().unwrap_or_else(|e| e.into_inner()) = Some(hook);
 }
 
 /// The calling kernel thread's worker; registers the thread when it is one of the program's own.
 ///
-/// The thread is given an alternate signal stack if it has none, and a destructor that runs when it
-/// ends.
+/// The thread then gets an alternate signal stack if it has none, and a destructor that runs when
+/// it ends.
 #[inline]
 pub fn register_current() -> &'static Worker {
     match current() {
@@ -277,7 +279,7 @@ pub fn register_current() -> &'static Worker {
 #[inline(never)]
 fn register() -> &'static Worker {
     crate::pool::initialise();
-    // ORDERING: Relaxed; for debuggers, which look at a process that stands still.
+    // ORDERING: Relaxed; for debuggers, which read it while the process is stopped.
     debug::BLOCK.store(arch::thread_block() as isize - arch::thread_pointer() as isize, Ordering::Relaxed);
     let worker = take_record();
     adopt(worker, tls_block::of_current_thread);
@@ -303,9 +305,9 @@ fn register() -> &'static Worker {
     worker
 }
 
-/// Does a registered kernel thread run code of the program at this moment? Those that `is_excused`
-/// says of, by their thread numbers, do not count, nor do those beyond the table. What is seen may
-/// be over by the time that it is said.
+/// Does a registered kernel thread run code of the program at this moment? Threads for whose number
+/// `is_excused` is true do not count, and neither do threads beyond the table. The answer may be
+/// out of date when the caller gets it.
 pub fn somebody_runs(is_excused: impl Fn(i32) -> bool) -> bool {
     let runs = |worker: &Worker| {
         worker.watched.is_user() && worker.watched.tid() != 0 && !is_excused(worker.watched.tid())
@@ -313,7 +315,7 @@ pub fn somebody_runs(is_excused: impl Fn(i32) -> bool) -> bool {
     (0..table_len()).filter_map(at).any(runs)
 }
 
-/// What the destructor of a program thread does; see [`register_current`].
+/// The work of the destructor of a program thread; see [`register_current`].
 pub(crate) fn program_thread_ends() {
     if current().is_none() {
         return;

@@ -1,5 +1,5 @@
-//! A set of workers: those that host a context which waits for one thing. Waking them takes time by
-//! the number of workers, not of contexts.
+//! Sets of workers to wake together: the workers that host a context which waits for one condition.
+//! The time to wake them depends on the number of workers, not on the number of contexts.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -8,9 +8,9 @@ use super::{Worker, register_current};
 
 /// Workers by their indices.
 ///
-/// A context adds its worker before it looks at its condition for the last time. Whoever makes the
-/// condition true wakes the workers in the set after that. Of both, with the fences between the two
-/// steps, one sees the other ([`crate::park`]).
+/// A context adds its worker before the last look at its condition. The thread that makes the
+/// condition true wakes the workers in the set after that. Both sides have a fence between their
+/// two steps, so at least one of them sees the other ([`crate::park`]).
 #[derive(Debug, Default)]
 pub struct WorkerSet {
     words: [AtomicU64; TABLE / 64],
@@ -21,14 +21,14 @@ pub struct WorkerSet {
 
 impl WorkerSet {
     /// Adds the worker of the calling kernel thread, before a context of it waits. The worker may
-    /// lose the context to another one afterwards ([`crate::sched`]'s `handoff`): such contexts
-    /// are polled there.
+    /// lose the context to another one afterwards ([`crate::sched`]'s `handoff`): such contexts are
+    /// polled there.
     pub fn add_current(&self) {
         let worker = register_current();
         let index = worker.index() as usize;
         match self.words.get(index / 64) {
-            // ORDERING: Relaxed; the worker itself has added it, with a fence. Nobody takes it out
-            // meanwhile.
+            // ORDERING: Relaxed; the worker itself has added it, with a fence. No thread takes it
+            // out meanwhile.
             Some(word) if word.load(Ordering::Relaxed) & (1 << (index % 64)) != 0 => return,
             // ORDERING: Relaxed; ordered by the fence below.
             Some(word) => _ = word.fetch_or(1 << (index % 64), Ordering::Relaxed),
@@ -42,9 +42,9 @@ impl WorkerSet {
         fence(Ordering::SeqCst);
     }
 
-    /// Wakes all members that sleep, after the caller has published something that a context of
-    /// theirs waits for with this counter of `sleepers`. False if there are members
-    /// without a bit: then all that may be meant are to be woken. Any thread.
+    /// Wakes all sleeping members. Before the call, the caller has published a condition that their
+    /// contexts wait for with this counter of `sleepers`. False if there are members without a bit:
+    /// then the caller has to wake all workers that may be concerned. Any thread.
     #[must_use]
     pub fn wake(&self, sleepers: &AtomicU32) -> bool {
         // ORDERING: SeqCst, pairs with the fence in `add_current`, and with the increment of the
@@ -66,7 +66,7 @@ impl WorkerSet {
         !self.has_unindexed.load(Ordering::Relaxed)
     }
 
-    /// Forgets all. Nobody adds a worker or wakes them meanwhile.
+    /// Removes all members. Meanwhile no thread adds or wakes workers.
     pub fn clear(&self) {
         // ORDERING: Relaxed, all; as said above.
         if self.is_used.load(Ordering::Relaxed) {

@@ -1,12 +1,14 @@
 //! Waking a worker, or calling it to its scheduler.
 //!
-//! What lives here: the wake-up of a worker that sleeps, what it sleeps for, and the call to a
-//! worker that runs other code while a thread waits there for its next region. What may not:
-//! sleeping itself ([`crate::park`]), when a worker sleeps ([`crate::sched`]), the monitor that
-//! interrupts code ([`crate::stall`]). The agreement is in `docs/protocols/wait.md`.
+//! What lives here: the wake-up of a sleeping worker, and the record of what it sleeps for. A
+//! thread may also wait on a worker for its next region while other code runs; the call to such a
+//! worker lives here, too. What does not: sleeping itself ([`crate::park`]), when a worker sleeps
+//! ([`crate::sched`]), and the monitor that interrupts code ([`crate::stall`]). The protocol is in
+//! `docs/protocols/wait.md`.
 //!
-//! Rejected: waking any worker that sleeps for a new job. It may sleep at a lock or in a nested
-//! region and not look for the job; hence the counters of [`Worker::wake_seeker`].
+//! Rejected: waking any sleeping worker for a new job. It may sleep at a lock or in a nested
+//! region, and then it does not look for the job. This is the reason for the counters of
+//! [`Worker::wake_seeker`].
 
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
@@ -15,12 +17,12 @@ use crate::sched::SOUGHT_COUNTERS;
 
 use super::Worker;
 
-/// In the word of [`Worker::returning`]: a thread here has a signal to handle.
+/// A bit in the word of [`Worker::returning`]: a thread here has a signal to handle.
 pub(crate) const SIGNALS: usize = 1;
 
 impl Worker {
-    /// Wakes this worker if it sleeps: something that a context of it waits for has happened. True
-    /// if this call is the one that woke it. Any thread.
+    /// Wakes this worker if it sleeps: a condition of one of its contexts has come true. True if
+    /// this call is the one that woke it. Any thread.
     #[inline]
     pub fn wake(&self) -> bool {
         // ORDERING: SeqCst, pairs with the fence of the sleeper ([`crate::park`]).
@@ -28,7 +30,7 @@ impl Worker {
         self.wake_behind_fence()
     }
 
-    /// [`Worker::wake`] by who has passed a full fence since it made the condition true.
+    /// [`Worker::wake`] for a caller that has passed a full fence since it made the condition true.
     #[inline]
     pub(crate) fn wake_behind_fence(&self) -> bool {
         if crate::mutant!(wake_up_lost) {
@@ -42,8 +44,8 @@ impl Worker {
         woken
     }
 
-    /// [`Worker::wake`], unless it is the calling kernel thread's, which comes to its scheduler
-    /// next, or is there, and looks by itself.
+    /// [`Worker::wake`], except for the calling kernel thread's own worker. That worker is in its
+    /// scheduler, or comes there next, and looks by itself.
     #[inline]
     pub fn wake_other(&self) {
         if !super::current().is_some_and(|me| ptr::eq(me, self)) {
@@ -51,24 +53,25 @@ impl Worker {
         }
     }
 
-    /// Wakes it by [`unpark`](crate::park::Parker::unpark) alone. Who is woken counts as awake
-    /// before it has a processor: it may take that of who wakes it, which then waits for the
-    /// processor it gave.
+    /// Wakes the worker by [`unpark`](crate::park::Parker::unpark) alone. The woken worker counts
+    /// as awake before it has a processor. It may get the processor of its waker, which then waits
+    /// for the processor that it gave.
     #[inline]
     pub(crate) fn unpark(&self) -> bool {
         self.parker.unpark_and(|| crate::sched::count_awake(true))
     }
 
-    /// [`Worker::unpark`] by who has passed a full fence since it published what the worker should
-    /// look at.
+    /// [`Worker::unpark`] for a caller that has passed a full fence since it published what the
+    /// worker should look at.
     #[inline]
     pub(crate) fn unpark_behind_fence(&self) -> bool {
         self.parker.unpark_behind_fence(|| crate::sched::count_awake(true))
     }
 
-    /// There is a job that no sleeper was found for: if a thread that waits here for its next
-    /// region has to leave the worker to other code, that code is not to keep it from the job
-    /// for ever. After the caller's full fence. Any thread.
+    /// Calls the worker for a job for which no sleeping worker was found. A thread that waits here
+    /// for its next region may have to leave the worker to other code. This call ensures that such
+    /// code does not keep the thread from the job for ever. After the caller's full fence. Any
+    /// thread.
     pub fn call_resting(&self) {
         if self.has_resting() {
             self.summon();
@@ -78,7 +81,7 @@ impl Worker {
     /// A thread that waits here for its next region may have to go on, while other code runs.
     #[cold]
     fn summon(&self) {
-        // ORDERING: Relaxed, both; `publish_crowd` has the fences. The owner takes it back at a
+        // ORDERING: Relaxed, both; `publish_crowd` has the fences. The owner resets the mark at a
         // later switch point, and then looks.
         if !self.summoned.load(Ordering::Relaxed) {
             // ORDERING: as above.
@@ -87,14 +90,14 @@ impl Worker {
         }
     }
 
-    /// Notes whether a thread waits here for its next region while other code runs; the owner,
-    /// before it looks once more whether that thread can go on.
+    /// Notes whether a thread waits here for its next region while other code runs. Called by the
+    /// owner, before it looks once more whether that thread can go on.
     ///
-    /// Whoever makes its condition true fences, reads `resting` and sets `summoned`. With the
-    /// fences here either the owner's look sees the condition, or the other one sees `resting`
-    /// and its mark is not taken back.
+    /// A thread that makes its condition true fences, reads `resting` and sets `summoned`. With the
+    /// fences here, one of two cases holds. Either the owner's look sees the condition. Or the
+    /// other thread sees `resting`, and its mark is not reset.
     pub(crate) fn set_resting(&self, resting: bool) {
-        // ORDERING: Relaxed, all four; the fence is what the text above is about.
+        // ORDERING: Relaxed, all four; the fence does what the text above says.
         let changes = self.resting.load(Ordering::Relaxed) != resting;
         if changes || self.summoned.load(Ordering::Relaxed) {
             self.resting.store(resting, Ordering::Relaxed);
@@ -104,29 +107,30 @@ impl Worker {
         }
     }
 
-    /// A thread that is on this worker has a signal to handle, which lies in its queue. Any thread,
-    /// in a signal handler too.
+    /// A thread on this worker has a signal to handle, which is in its queue. Any thread, also in a
+    /// signal handler.
     pub(crate) fn call_for_signals(&self) {
         self.note_signals();
         self.watched.set_wanted(true);
         self.unpark();
     }
 
-    /// The next look at what has come to this worker finds that a thread has a signal.
+    /// Notes that a thread here has a signal. The worker finds this at its next look at
+    /// `returning`.
     pub(crate) fn note_signals(&self) {
         // ORDERING: Release, pairs with the Acquire in `handoff::unpack`: the signal is in its
         // queue.
         self.returning.fetch_or(SIGNALS, Ordering::Release);
     }
 
-    /// A context has been sent to this worker, which has to come to its scheduler for it.
+    /// Calls the worker to its scheduler, because a context has been sent to it.
     pub(crate) fn call(&self) {
         if !self.unpark() {
             self.publish_crowd();
         }
     }
 
-    /// Does a thread wait here for its next region, which [`Worker::call_resting`] might call?
+    /// Does a thread wait here for its next region, so that [`Worker::call_resting`] may call it?
     /// After the caller's full fence.
     #[inline]
     pub fn has_resting(&self) -> bool {
@@ -134,10 +138,12 @@ impl Worker {
         self.resting.load(Ordering::Relaxed)
     }
 
-    /// [`Worker::wake`] for a new job, after the caller's full fence: a worker that does not sleep
-    /// costs a load. True if that was this call's doing and the worker looks for the jobs of those
-    /// who wait with `sleepers`; false also when it sleeps for another reason, or takes jobs
-    /// from elsewhere: then somebody else has to be woken for a job.
+    /// [`Worker::wake`] for a new job, after the caller's full fence. If the worker does not sleep,
+    /// this costs a load.
+    ///
+    /// True if this call woke the worker, and the worker looks for the jobs that `sleepers` stands
+    /// for. False also if the worker sleeps for another reason, or takes jobs from other queues.
+    /// Then the caller has to wake another worker for the job.
     pub fn wake_seeker(&self, sleepers: &AtomicU32) -> bool {
         // ORDERING: Relaxed; written before the worker announced its sleep, which `unpark` has
         // acquired.
@@ -146,8 +152,8 @@ impl Worker {
             && self.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
     }
 
-    /// Notes what the worker looks for while it sleeps, and whether it is `vacant`: hosts nobody of
-    /// a region.
+    /// Notes what the worker looks for while it sleeps, and whether it is `vacant`: it hosts no
+    /// thread of a region.
     pub(crate) fn note_what_is_sought(&self, counters: [*const AtomicU32; SOUGHT_COUNTERS], vacant: bool) {
         // ORDERING: Relaxed, as below.
         self.vacant.store(vacant, Ordering::Relaxed);
@@ -157,7 +163,7 @@ impl Worker {
         }
     }
 
-    /// Of a worker that sleeps: does it host nobody of a region?
+    /// For a worker that sleeps: does it host no thread of a region?
     pub(crate) fn is_vacant(&self) -> bool {
         // ORDERING: Relaxed; a hint. Written before the worker announced its sleep.
         self.vacant.load(Ordering::Relaxed)

@@ -1,7 +1,8 @@
-//! One level of a gang deque: a growable ring that takers look at before they claim.
+//! One level of a gang deque: a growable ring in which takers look at an element before they claim
+//! it.
 //!
-//! The protocol is in `docs/protocols/gang-deque.md`. What may not live here: levels, and how many
-//! there are.
+//! The protocol is in `docs/protocols/gang-deque.md`. What does not live here: the levels, and
+//! their number.
 
 use crate::gang::GangTag;
 use crate::sync::{AtomicIsize, AtomicPtr, AtomicUsize, Ordering, fence};
@@ -11,11 +12,11 @@ use core::ptr::{self, NonNull};
 /// slots and grow.
 pub(super) const FIRST_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
-// Indices grow for ever and may never come round while a taker sleeps between its look and its
+// Indices only grow. They must not wrap around while a taker sleeps between its look and its
 // compare-and-swap.
 const _: () = assert!(usize::BITS == 64, "indices and ids are 64 bits wide");
 
-/// *Producer rule* and *window rule* of [`GangDeque`](super::GangDeque) hold for each ring.
+/// The *producer rule* and the *window rule* of [`GangDeque`](super::GangDeque) hold for each ring.
 #[derive(Debug)]
 pub(super) struct RingRing<T> {
     head: AtomicUsize,
@@ -23,8 +24,8 @@ pub(super) struct RingRing<T> {
     buffer: AtomicPtr<RingBuffer<T>>,
 }
 
-/// What a taker saw at the head of a ring. The tag belongs to the item; whether it is still there
-/// only `claim` can say.
+/// What a taker saw at the head of a ring. The tag belongs to the item. Only `claim` can say
+/// whether the item is still there.
 pub(super) struct RingSeen<T> {
     head: usize,
     item: *mut T,
@@ -43,8 +44,8 @@ impl<T> RingRing<T> {
         }
     }
 
-    /// Producer only. All are to be seen by one store: takers look at the line of `tail` all the
-    /// time.
+    /// Producer only. One store makes all elements visible, because takers look at the cache line
+    /// of `tail` all the time.
     pub(super) fn push_all(
         &self,
         items: impl ExactSizeIterator<Item = NonNull<T>>,
@@ -59,8 +60,8 @@ impl<T> RingRing<T> {
         // has read it.
         let head = self.head.load(Ordering::Acquire);
         let buffer = self.buffer_with_room(head, tail, more);
-        // ORDERING: Release pairs with the Acquire fence of `look`: who sees anything of a new
-        // element in a reused slot also sees that `head` has left the old one.
+        // ORDERING: Release pairs with the Acquire fence of `look`. A taker that sees any part of a
+        // new element in a reused slot also sees that `head` has left the old element.
         fence(Ordering::Release);
         items.enumerate().for_each(|(i, item)| buffer.write(tail + i, item.as_ptr(), tag, group));
         // ORDERING: Release pairs with the Acquire load of `tail` in `look`: publishes the slots
@@ -70,8 +71,8 @@ impl<T> RingRing<T> {
         self.tail.store(tail + more, Ordering::Relaxed);
     }
 
-    /// Producer only: the slot of the next element, where there is a buffer, is fetched while the
-    /// caller does something else.
+    /// Producer only: prefetches the slot of the next element, where there is a buffer. Meanwhile
+    /// the caller does something else.
     pub(super) fn expect(&self) {
         // ORDERING: Relaxed, both: only producers write them, and the previous push happened
         // before.
@@ -94,12 +95,12 @@ impl<T> RingRing<T> {
         }
     }
 
-    /// The element that was the oldest at one moment of this call, or `None` if there was none at
-    /// one.
+    /// The element that was the oldest at one moment of this call. `None` if the ring was empty at
+    /// one moment.
     pub(super) fn look(&self) -> Option<RingSeen<T>> {
         loop {
-            // ORDERING: Acquire pairs with the CAS of the taker that brought `head` here: it had
-            // seen `tail` at least there, so do we.
+            // ORDERING: Acquire pairs with the CAS of the taker that moved `head` here. That taker
+            // had seen a `tail` of at least this value, so this load of `tail` sees it too.
             let head = self.head.load(Ordering::Acquire);
             // ORDERING: Acquire pairs with the second Release fence of `push`: slot, buffer and
             // pointee are visible.
@@ -107,13 +108,13 @@ impl<T> RingRing<T> {
                 return None;
             }
             // ORDERING: Acquire pairs with the Release store of `grow`. An older buffer is as good:
-            // its slots that were full when it was outgrown are never written again.
+            // the slots that were full when it was outgrown are never written again.
             let buffer = self.buffer.load(Ordering::Acquire);
             // SAFETY: window rule: not null, as there has been a push; buffers live as long as the
             // queue.
             let (item, tag, group) = unsafe { &*buffer }.read(head);
-            // ORDERING: Acquire pairs with the first Release fence of `push`: had the slot been
-            // reused under us, the load below would see another head.
+            // ORDERING: Acquire pairs with the first Release fence of `push`: if the slot was
+            // reused during the read, the load below sees another head.
             fence(Ordering::Acquire);
             // ORDERING: Relaxed, after the fence above.
             if self.head.load(Ordering::Relaxed) == head {
@@ -122,16 +123,16 @@ impl<T> RingRing<T> {
         }
     }
 
-    /// Takes the element at `head`, unless somebody else did.
+    /// Takes the element at `head`. False if another thread took it.
     fn claim(&self, head: usize) -> bool {
         // ORDERING: on success, Release pairs with the Acquire loads of `head` in `push` and
-        // `look`; nothing needs to be acquired, the element was by `look`. On failure nothing that
-        // was read is used.
+        // `look`. Nothing needs to be acquired, because `look` has acquired the element. On failure
+        // nothing that was read is used.
         self.head.compare_exchange(head, head + 1, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
-    /// Producer only: the buffer for so many `more` elements, a new one if there is none or it has
-    /// no room for them.
+    /// Producer only: a buffer with room for `more` elements. It is a new one if there is none or
+    /// if the present one has too little room.
     fn buffer_with_room(&self, head: usize, tail: usize, more: usize) -> &RingBuffer<T> {
         // ORDERING: Relaxed: only producers write it, and the previous push happened before this
         // one.
@@ -149,18 +150,18 @@ impl<T> RingRing<T> {
         !self.buffer.load(Ordering::Relaxed).is_null()
     }
 
-    /// Replaces the buffer by one twice as large, or larger. The old one is never written again and
-    /// stays allocated, so that a taker that still holds it reads the right element or loses
-    /// the race: all old ones together are smaller than the newest.
+    /// Replaces the buffer by one at least twice as large. The old buffer is never written again
+    /// and stays allocated. So a taker that still holds it reads the right element or loses the
+    /// race. All old buffers together are smaller than the newest.
     #[cold]
     fn grow(&self, previous: *mut RingBuffer<T>, head: usize, tail: usize, more: usize) -> &RingBuffer<T> {
-        // SAFETY: window rule, as in `buffer_with_room`. The pointer is kept as it is: the queue's
-        // end frees by it.
+        // SAFETY: window rule, as in `buffer_with_room`. The pointer is stored as it is, because
+        // the end of the queue frees the buffer by it.
         let old = unsafe { previous.as_ref() };
         let least = old.map_or(FIRST_CAPACITY, |old| old.slots.len() * 2);
         let capacity = least.max((tail - head + more).next_power_of_two());
         let new = RingBuffer::allocate(capacity, previous);
-        // SAFETY: just allocated; nobody else knows it.
+        // SAFETY: just allocated, and no other thread knows it.
         let buffer = unsafe { &*new };
         if let Some(old) = old {
             (head..tail).for_each(|index| buffer.copy(index, old));
@@ -173,8 +174,8 @@ impl<T> RingRing<T> {
 }
 
 impl<T> Drop for RingRing<T> {
-    /// Frees the buffers. Elements still inside are not touched: they belong to whoever allocated
-    /// them.
+    /// Frees the buffers. Elements that are still inside are not touched: they belong to the code
+    /// that allocated them.
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` says that every other access happened before.
         let mut buffer = self.buffer.load(Ordering::Relaxed);
@@ -187,20 +188,20 @@ impl<T> Drop for RingRing<T> {
     }
 }
 
-/// One generation of a ring's storage; its length is a power of two.
+/// One buffer of a ring; its length is a power of two.
 #[derive(Debug)]
 struct RingBuffer<T> {
     slots: Box<[RingSlot<T>]>,
     previous: *mut RingBuffer<T>,
 }
 
-/// An element. Three words that are read one by one: `look` throws away what does not belong
+/// An element: three words that are read one by one. `look` discards words that do not belong
 /// together.
 #[derive(Debug)]
 struct RingSlot<T> {
     item: AtomicPtr<T>,
     id: AtomicIsize,
-    /// Level in the high half, group in the low one.
+    /// The level in the high half, the group in the low half.
     place: AtomicUsize,
 }
 
