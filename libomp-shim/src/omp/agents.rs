@@ -1,34 +1,39 @@
-//! Free agents (OpenMP 6.0 §14.8, §14.14): workers that run tasks of a team they are no part of.
+//! Free agents (OpenMP 6.0 §14.8, §14.14): workers that run tasks of a team without being its
+//! threads.
 //!
-//! What lives here: which tasks free agents may take, the records of those a team has had, how one
-//! is called and sent away. What may not: where tasks stand and what an agent finds there
-//! ([`super::queue`]), which worker becomes one ([`ult::spawn::offers`]).
+//! What lives here: which tasks free agents may take, the records of a team's agents, and how an
+//! agent is called and dismissed. What does not: where ready tasks wait and what an agent finds
+//! there ([`super::queue`]), and which worker becomes an agent ([`ult::spawn::offers`]).
 //!
-//! A task with `threadset(omp_pool)`, a *pool task*, stands in the deque of the thread that made
-//! it, as any other. Who queues one offers a ULT to workers that have nothing else to do. It runs
-//! pool tasks of the team, each with the team of its generating region for scope and under storage
-//! of its own, until it finds none; then it ends. Nobody waits for an agent to come: all of its
-//! tasks may as well be run by threads of the team, and are, at the latest where these wait. The
-//! end of a region takes back the offers that nobody took, and waits for the agents that are about
-//! to end.
+//! A task with `threadset(omp_pool)`, a *pool task*, goes into the deque of the thread that made
+//! it, like any other task. The thread that queues it offers a ULT to workers that are otherwise
+//! idle. This ULT, the agent, runs pool tasks of the team until it finds none; then it ends. Each
+//! task has the team of its generating region as its scope. The agent has thread-local storage of
+//! its own.
 //!
-//! * An agent is no thread of the team: `omp_get_thread_num` gives it [`UNASSIGNED`]. It has a
-//!   [`Thread`] all the same, with a deque for the children of its tasks. Children without the
-//!   clause are for threads of the team alone, which take them from there.
-//! * A thread that is alone in its team defers its pool tasks, and those only. So does an agent
-//!   there: others that it makes it runs at once, since thread 0 may be at a lock that the agent's
-//!   task holds. (In larger teams such a child waits for a thread of the team that looks for
-//!   tasks.)
-//! * An untied pool task stays on the thread that began it, which may be an agent or not:
-//!   reductions of its taskgroups go by that.
-//! * Tasks of a taskgroup or a region with task reductions are left to the team: there is a copy
-//!   for each of its threads.
+//! No thread waits for an agent to come: threads of the team may run all of these tasks. At the
+//! latest they do so where they wait. The end of a region takes back the offers that no worker
+//! took, and waits for the agents that are about to end.
 //!
-//! Why nobody waits in vain is in `docs/protocols/task.md`.
+//! * An agent is not a thread of the team: `omp_get_thread_num` gives it [`UNASSIGNED`]. It still
+//!   has a [`Thread`], with a deque for the children of its tasks. Only threads of the team may
+//!   take children without the clause; they take them from this deque.
+//! * A thread that is alone in its team defers its pool tasks, and no others. An agent of such a
+//!   team does the same. It runs other tasks that it makes at once, because thread 0 may wait for a
+//!   lock that the agent's task holds. In larger teams such a child waits for a thread of the team
+//!   that searches for tasks.
+//! * An untied pool task stays on the thread that began it, whether or not that thread is an agent.
+//!   The reductions of the task's taskgroups depend on this.
+//! * In a taskgroup or region with task reductions no task is a pool task: there is one copy for
+//!   each thread of the team.
 //!
-//! Rejected: agents as further threads of the team (arrays with `omp_get_num_threads()` elements);
-//! a queue of its own for pool tasks (a `taskwait` runs its children from one deque); agents that
-//! wait for more tasks (who ends makes room for whatever the worker has next).
+//! `docs/protocols/task.md` shows why no wait is in vain.
+//!
+//! Rejected:
+//! * Agents as further threads of the team. Programs have arrays with `omp_get_num_threads()`
+//!   elements.
+//! * A queue of its own for pool tasks. A `taskwait` runs its children from one deque.
+//! * Agents that wait for more tasks. An agent that ends makes room for the worker's next work.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
@@ -48,16 +53,16 @@ use super::team::{Padded, Team};
 use super::thread::{CurrentThread, Thread};
 use super::tool::hook;
 
-/// The thread number of a free agent, as a signed number `omp_unassigned_thread` (6.0 §20.1): less
-/// than −1. LLVM's `omp.h` has the same.
+/// The thread number of a free agent; as a signed number `omp_unassigned_thread` (6.0 §20.1).
+/// Given: by the specification, less than −1; by LLVM's `omp.h`, this value.
 pub const UNASSIGNED: u32 = (-2_i32).cast_unsigned();
 
-/// In the place of what stands for a task's data ([`Task::affinity`]): a pool task.
+/// Marks a pool task in the field for the hash of a task's data ([`Task::affinity`]).
 pub(super) const POOL: u32 = u32::MAX - 1;
-/// A pool task that stands in a deque, and is counted.
-const READY: u32 = POOL - 2; // even, as no hash of an address is
+/// Marks a pool task that lies in a deque and is counted.
+const READY: u32 = POOL - 2; // even, while a hash of an address is odd
 
-/// Has a record for an agent that is in nobody's hand ([`Thread::note_left`]).
+/// The epoch in [`Thread::note_left`] of an agent's record that is free for use.
 const FREE: u64 = 1;
 
 /// Is the task with this affinity a pool task?
@@ -66,19 +71,20 @@ pub const fn is_pool(affinity: u32) -> bool {
     affinity == POOL || affinity == READY
 }
 
-/// The free agents of a team. Made with its first pool task, in the process in which the team was
-/// made.
+/// The free agents of a team. Made with the team's first pool task, in the process in which the
+/// team was made.
 pub struct Agents {
     team: *const Team,
-    /// Filled as they are needed, kept as long as the team.
+    /// Records of agents. They are added on demand, and live as long as the team.
     records: Box<[AtomicPtr<Thread>]>,
-    /// Pool tasks that stand in deques.
+    /// Number of pool tasks that lie in deques.
     ready: Padded<AtomicU32>,
-    /// Agents that are called or run.
+    /// Number of agents that are called or run.
     out: Padded<AtomicU32>,
-    /// Those that may touch the team: counted longer. And those that are about to call one.
+    /// Number of agents that may touch the team, and of callers that are about to call an agent. An
+    /// agent counts here longer than in `out`.
     present: Padded<AtomicU32>,
-    /// Calls since the team was made; a hint where to begin to look for a record.
+    /// Number of calls since the team was made. The first call prepares the process.
     calls: AtomicU64,
 }
 
@@ -94,32 +100,33 @@ impl Agents {
         }
     }
 
-    /// Those that have ever been called.
+    /// All agents that have ever been called.
     pub fn threads(&self) -> impl Iterator<Item = &Thread> {
         // ORDERING: Acquire, pairs with the Release in `claim`.
         // SAFETY: null, or a record that lives as long as this.
         self.records.iter().filter_map(|record| unsafe { record.load(Ordering::Acquire).as_ref() })
     }
 
-    /// Tasks that they have created.
+    /// Number of tasks that the agents have created.
     pub fn created(&self) -> u64 {
         self.threads().map(Thread::created).sum::<u64>()
     }
 
-    /// Tasks that they have completed.
+    /// Number of tasks that the agents have completed.
     pub fn completed(&self) -> u64 {
         self.threads().map(Thread::completed).sum::<u64>()
     }
 
-    /// Does a pool task stand in a deque?
+    /// Does a pool task lie in a deque?
     #[inline]
     pub fn have_ready(&self) -> bool {
-        // ORDERING: Relaxed; who must not miss one has passed a fence (`leave`).
+        // ORDERING: Relaxed; a caller that must not miss a task has passed a fence (`leave`).
         self.ready.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts one more agent, if there may be one. In one step: a count that is taken back could
-    /// hide from an agent that ends that it may be followed.
+    /// Counts one more agent, if the limits permit one. The check and the count are one step. A
+    /// count that is taken back later could hide from an ending agent that another agent may follow
+    /// it.
     fn count(&self, team: &Team) -> bool {
         let most = self.records.len() as u32;
         let more = |out| (out < most).then_some(out + 1);
@@ -128,7 +135,7 @@ impl Agents {
             && self.out.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
-    /// A record that nobody uses, for one agent more.
+    /// A free record for one more agent.
     fn claim(&self, team: &Team) -> Option<&Thread> {
         self.records.iter().find_map(|record| {
             // ORDERING: Acquire, as in `threads`.
@@ -144,7 +151,7 @@ impl Agents {
 
     fn fill<'a>(record: &'a AtomicPtr<Thread>, team: &Team) -> Option<&'a Thread> {
         let thread = Thread::new(UNASSIGNED);
-        // SAFETY: new; records are freed before their team.
+        // SAFETY: the thread is new, and records are freed before their team.
         unsafe { thread.join_team(team) };
         let fresh = Box::into_raw(thread);
         // ORDERING: Release, pairs with the Acquire in `threads`.
@@ -152,7 +159,7 @@ impl Agents {
             // SAFETY: it lives as long as the records.
             Ok(_) => Some(unsafe { &*fresh }),
             Err(_) => {
-                // SAFETY: made above, and nobody has seen it.
+                // SAFETY: made above, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(fresh) });
                 None
             }
@@ -167,7 +174,7 @@ impl Drop for Agents {
             if !thread.is_null() {
                 // SAFETY: an agent that has left.
                 hook::region::worker_is_freed(unsafe { &*thread });
-                // SAFETY: `fill` made it from a Box; nobody uses it any more.
+                // SAFETY: `fill` made it from a Box, and no thread uses it any more.
                 drop(unsafe { Box::from_raw(thread) });
             }
         }
@@ -176,11 +183,12 @@ impl Drop for Agents {
 
 // ---- which tasks are for agents ---------------------------------------------
 
-/// May tasks that the running one makes be pool tasks, and are there workers for them? A pool task
-/// in a team of one is not over when its construct is, so somebody has to wait for it: the end of a
-/// region or of a taskgroup, or that of the program where `main` runs. What an agent runs is waited
-/// for, and its children are. In the child of a fork there are none for the teams of the parent,
-/// whose tasks nobody may take from where they stand.
+/// May the tasks that the running task makes be pool tasks, and are there workers for them?
+///
+/// In a team of one a pool task may outlive its construct. Then the end of a region or of a
+/// taskgroup must wait for it, or the end of the program where `main` runs. Tasks that an agent
+/// runs are waited for, and so are their children. In the child of a fork(2) the teams of the
+/// parent have no pool tasks: no thread may take their tasks from where they lie.
 pub fn permits(here: CurrentThread) -> bool {
     let team = here.team();
     let is_waited_for = || {
@@ -197,11 +205,11 @@ pub fn permits(here: CurrentThread) -> bool {
         && is_waited_for()
 }
 
-/// Are there copies of reduction items for each thread of the team, to which tasks that are made
-/// here may add?
+/// Is there a copy of reduction items for each thread of the team, to which tasks made here may
+/// add?
 fn adds_to_copies(here: CurrentThread) -> bool {
     let mut group = here.task.taskgroup.get();
-    // SAFETY: the running task's taskgroup and those around it are open.
+    // SAFETY: the running task's taskgroup and the taskgroups around it are open.
     while let Some(open) = unsafe { group.as_ref() } {
         if open.reductions.get().is_some() {
             return true;
@@ -222,8 +230,8 @@ pub fn open(here: CurrentThread, task: &Task) {
     }
 }
 
-/// The next task that the running one makes is to be a pool task. False if that is not possible: it
-/// will be one of its team.
+/// Requests that the next task of the running task be a pool task. False if that is not possible:
+/// the next task will be for its team only.
 pub fn wish(here: CurrentThread) -> bool {
     let may = permits(here);
     if may {
@@ -233,25 +241,25 @@ pub fn wish(here: CurrentThread) -> bool {
     may
 }
 
-/// What the running task has wished for its next one is void.
+/// Cancels the request of the running task for its next task.
 pub fn forget_wish(here: CurrentThread) {
     here.task.set_flags(here.task.flags().without(TaskFlags::POOLS));
 }
 
-/// Has the running task wished so?
+/// Has the running task requested a pool task?
 pub fn is_wished(here: CurrentThread) -> bool {
     here.task.flags().has(TaskFlags::POOLS)
 }
 
-/// Is the next task of the running one, which has wished so, for agents still? A taskgroup with
-/// reductions may have been opened since.
+/// May the next task of the running task, which has requested a pool task, still be one? A
+/// taskgroup with reductions may have been opened since the request.
 #[cold]
 pub fn are_wished_for(here: CurrentThread) -> bool {
     permits(here)
 }
 
-/// The fresh child, with these properties, of a task that wished: what it is then. An undeferred
-/// one is none.
+/// Grants the request of the running task to its fresh child with these flags. Returns the child's
+/// flags. An undeferred child does not become a pool task.
 #[cold]
 pub fn grant(here: CurrentThread, child: &Task, flags: TaskFlags) -> TaskFlags {
     forget_wish(here);
@@ -262,12 +270,13 @@ pub fn grant(here: CurrentThread, child: &Task, flags: TaskFlags) -> TaskFlags {
     flags.with(TaskFlags::POOL)
 }
 
-/// The running task has registered the first reductions with its taskgroup. While a task of a free
-/// agent has such a group open, the agent runs all tasks that it makes at once: there is a copy for
-/// each thread of the team, and those of this group are the agent's alone, which uses the first
-/// ([`Thread::copy`]). So `omp_get_thread_num` gives it 0 meanwhile: gcc's code of a taskloop takes
-/// the copy with that number. Counted by the agent, whose tasks may be in the middle of one
-/// another.
+/// Notes that the running task has registered the first reductions with its taskgroup.
+///
+/// While a task of a free agent has such a group open, the agent runs all tasks that it makes at
+/// once. There is a copy for each thread of the team; in this group the agent has them to itself
+/// and uses the first ([`Thread::copy`]). Meanwhile `omp_get_thread_num` gives the agent 0, because
+/// gcc's code of a taskloop takes the copy with that number. The agent counts such groups, because
+/// its tasks may be in the middle of one another.
 pub fn reductions_open(here: CurrentThread) {
     if here.thread.is_agent() {
         // SAFETY: own thread only.
@@ -276,13 +285,13 @@ pub fn reductions_open(here: CurrentThread) {
     }
 }
 
-/// Such a group of the running task has ended. On the thread that opened it: pool tasks stay where
-/// they have begun.
+/// Notes that such a group of the running task has ended. This runs on the thread that opened the
+/// group, because pool tasks stay on the thread that began them.
 pub fn reductions_end(here: CurrentThread) {
     if here.thread.is_agent() {
         // SAFETY: own thread only.
         let reducing = &mut unsafe { here.thread.own() }.reducing;
-        *reducing = reducing.saturating_sub(1); // 0 where the program has begun a worksharing construct, which it must not
+        *reducing = reducing.saturating_sub(1); // 0 if the program has begun a worksharing construct, which it must not
         heed_reductions(here.thread);
     }
 }
@@ -297,16 +306,16 @@ fn heed_reductions(agent: &Thread) {
     agent.tid.set(if reduces { agent.copy() } else { agent.num() } as i32);
 }
 
-/// Is the running task's thread an agent that is to run all tasks of a group with reductions? Then
-/// also those that have to wait for others, for who ran them when these have ended could add to the
-/// same copy.
+/// Is the running task's thread an agent that must run all tasks of a group with reductions? It
+/// then also runs the tasks that have to wait for others. A thread that ran them after those have
+/// ended could add to the same copy.
 #[inline]
 pub fn adds_alone(here: CurrentThread) -> bool {
     // SAFETY: own thread only.
     here.thread.is_agent() && unsafe { here.thread.own() }.reducing != 0
 }
 
-/// For how many threads a taskloop of the running task is to make tasks.
+/// The number of threads for which a taskloop of the running task makes tasks.
 pub fn width(here: CurrentThread, is_for_agents: bool) -> u32 {
     let more = if is_for_agents { pool::limit() as u32 } else { 0 };
     here.team().size().saturating_add(more)
@@ -314,8 +323,8 @@ pub fn width(here: CurrentThread, is_for_agents: bool) -> u32 {
 
 // ---- tasks in deques --------------------------------------------------------
 
-/// The ready pool task is about to be put into a deque of its team, by who may [call](AgentCaller)
-/// an agent for it.
+/// Counts a ready pool task that is about to enter a deque of its team. The caller may
+/// [call](AgentCaller) an agent for it.
 pub fn enters_deque(team: &Team, task: &Task) {
     if let Some(agents) = team.agents() {
         task.set_affinity(READY);
@@ -324,25 +333,25 @@ pub fn enters_deque(team: &Team, task: &Task) {
     }
 }
 
-/// The task, which the caller has taken, stands in no deque any more.
+/// Notes that the task, which the caller has taken, has left its deque.
 pub fn leaves_deque(task: &Task) {
     if task.affinity() == READY {
         task.set_affinity(POOL);
         if let Some(agents) = task.team().agents() {
-            // ORDERING: Relaxed; a count that decides whether to look.
+            // ORDERING: Relaxed; a count that decides only whether to search.
             agents.ready.0.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-/// `thread` begins the pool task, or a part of it.
+/// Notes that `thread` begins the pool task, or a part of it.
 pub fn begins(thread: &Thread, task: &Task) {
     leaves_deque(task);
     // SAFETY: own thread only.
     unsafe { thread.own() }.begun += 1;
 }
 
-/// `thread` has ended what it began.
+/// Notes that `thread` has ended what it began.
 pub fn ends(thread: &Thread) {
     // SAFETY: own thread only.
     unsafe { thread.own() }.begun -= 1;
@@ -350,15 +359,16 @@ pub fn ends(thread: &Thread) {
 
 // ---- calling them -----------------------------------------------------------
 
-/// Who is about to publish a pool task, and to call an agent for it. From the moment of publication
-/// others may run the task and come to the end of the region: thread 0 waits there until this is
-/// dropped, so that nobody is called into the next one.
+/// The right to call an agent, held by a thread that is about to publish a pool task. Once the task
+/// is published, other threads may run it and reach the end of the region. Thread 0 waits there
+/// until this value is dropped, so that no agent is called into the next region.
 pub struct AgentCaller<'a> {
     team: &'a Team,
     agents: &'a Agents,
 }
 
-/// Made before the task is published, by who has a task of the team that is not complete.
+/// Makes an [`AgentCaller`], before the task is published. The caller has a task of the team that
+/// is not complete.
 pub fn caller(team: &Team) -> Option<AgentCaller<'_>> {
     let agents = team.agents()?;
     // ORDERING: Relaxed; published with the task.
@@ -367,8 +377,8 @@ pub fn caller(team: &Team) -> Option<AgentCaller<'_>> {
 }
 
 impl AgentCaller<'_> {
-    /// The task has been published, and a full fence passed: calls one more agent, if there may be
-    /// one.
+    /// Calls one more agent, if the limits permit one. The task has been published, and a full
+    /// fence passed.
     pub fn call(self) {
         call(self.team, self.agents);
     }
@@ -376,12 +386,13 @@ impl AgentCaller<'_> {
 
 impl Drop for AgentCaller<'_> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with `dismiss`. The last touch of the team.
+        // ORDERING: Release, pairs with `dismiss`. This is the last access to the team.
         self.agents.present.0.fetch_sub(1, Ordering::Release);
     }
 }
 
-/// Calls one more agent, if there may be one. By who is present, after a full fence.
+/// Calls one more agent, if the limits permit one. The caller counts as present, and has passed a
+/// full fence.
 fn call(team: &Team, agents: &Agents) {
     if !agents.count(team) {
         return;
@@ -395,7 +406,7 @@ fn call(team: &Team, agents: &Agents) {
 }
 
 fn send(team: &Team, agents: &Agents, thread: &Thread) {
-    // ORDERING: Relaxed, both; hints.
+    // ORDERING: Relaxed, both; hints only.
     if agents.calls.fetch_add(1, Ordering::Relaxed) == 0 {
         prepare();
     }
@@ -405,9 +416,9 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         run: agent_main,
         end: agent_end,
         retire: retire_agents,
-        data: ptr::from_ref(agents).cast_mut().cast(), // not the team, by which its members are retired
+        data: ptr::from_ref(agents).cast_mut().cast(), // not the team, under which its members are retired
         tag: team.gang(),
-        // Outside of all regions, too, an agent's worker hosts somebody.
+        // An agent's worker hosts a context outside of all regions, too.
         region: if plan.body.function as usize == 0 {
             agent_main as *const () as usize
         } else {
@@ -415,7 +426,7 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         },
         group: plan.root_worker.map_or(0, |root_worker| root_worker.group()),
     };
-    // SAFETY: `claim` has given us the record alone; its last ULT has ended.
+    // SAFETY: `claim` has given this record to the caller alone, and its last ULT has ended.
     unsafe {
         let spawn_group = thread.set_helper(spawn_group);
         thread.set_ult_start(UltStart {
@@ -427,7 +438,7 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
     }
 }
 
-/// What has to be known before ULTs of a team run elsewhere, as for its regions.
+/// Prepares the process for ULTs of a team on other workers, as for its regions.
 #[cold]
 fn prepare() {
     ult::exceptions::refresh();
@@ -458,7 +469,8 @@ unsafe fn agent_main(argument: *mut ()) {
     let here = CurrentThread { thread, task: &thread.implicit };
     // SAFETY: the record stays until the agent has left; this kernel thread hosts it.
     unsafe { here.enter() };
-    // What is only called does not count against the limits of the group, for it may never come.
+    // A called agent counts against the limits of the group only now, because a worker may never
+    // start it.
     if group(team).enter_agent(&plan.icv) {
         hook::region::agent_begins(thread);
         queue::run_all(here);
@@ -473,26 +485,26 @@ unsafe fn agent_main(argument: *mut ()) {
     thread.implicit.end_implicit();
 }
 
-/// Its ULT has ended, and its storage is free.
+/// Called when the agent's ULT has ended and its storage is free.
 unsafe fn agent_end(argument: *mut ()) {
     // SAFETY: as in `agent_main`; the agent is present until it is retired.
     unsafe { &*argument.cast::<Thread>() }.note_left(FREE);
 }
 
-/// So many agents have ended on this worker. With the last line they do not touch the team any
-/// more.
+/// Called when `count` agents have ended on this worker. After the last line they do not touch the
+/// team any more.
 unsafe fn retire_agents(argument: *mut (), count: u32) {
-    // SAFETY: `send` passes those of a team that waits for those that are present.
+    // SAFETY: `send` passes the agents of a team, which waits for the agents that are present.
     leave(unsafe { &*argument.cast::<Agents>() }, count);
 }
 
 fn leave(agents: &Agents, count: u32) {
-    // ORDERING: Relaxed; the fence below.
+    // ORDERING: Relaxed; the fence below orders it.
     agents.out.0.fetch_sub(count, Ordering::Relaxed);
-    // ORDERING: SeqCst, pairs with the one in `Team::wake_one`: who queues a task sees that there
-    // may be one more agent, or its task is seen here.
+    // ORDERING: SeqCst, pairs with the fence in `Team::wake_one`: a thread that queues a task sees
+    // that one more agent is permitted, or its task is seen here.
     fence(Ordering::SeqCst);
-    // SAFETY: the team waits for those that are present.
+    // SAFETY: the team waits for the agents that are present.
     let team = unsafe { &*agents.team };
     if agents.have_ready() || !team.team_queue().has_nothing_for_agents() {
         call(team, agents);
@@ -501,7 +513,8 @@ fn leave(agents: &Agents, count: u32) {
     agents.present.0.fetch_sub(count, Ordering::Release);
 }
 
-/// All tasks of the region are complete: waits until no agent touches the team. By its thread 0.
+/// Waits until no agent touches the team. Thread 0 calls it when all tasks of the region are
+/// complete.
 #[cold]
 pub fn dismiss(team: &Team) {
     let Some(agents) = team.agents() else { return };
@@ -527,11 +540,11 @@ fn take_back(agents: &Agents) {
     });
 }
 
-/// The team is about to be freed: dismisses the teams that its agents keep.
+/// Dismisses the teams that the team's agents keep. The team is about to be freed.
 pub fn end(team: &Team) {
     dismiss(team);
     for thread in team.agents().into_iter().flat_map(Agents::threads) {
-        // SAFETY: the agent has left, and nobody calls another one.
+        // SAFETY: the agent has left, and no thread calls another one.
         for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
             assemble::dismiss(inner);
         }
@@ -541,13 +554,13 @@ pub fn end(team: &Team) {
 // ---- the team's part --------------------------------------------------------
 
 impl Team {
-    /// The team's agents, if there have been pool tasks. None in the child of a fork.
+    /// The team's agents, if there have been pool tasks. `None` in the child of a fork(2).
     #[inline]
     pub fn agents(&self) -> Option<&Agents> {
         self.agents_of_any_process().filter(|_| self.is_of_this_process())
     }
 
-    /// [`Team::agents`], or those of a parent process, which are not there any more.
+    /// As [`Team::agents`], but also the agents of a parent process, which no longer exist.
     #[inline]
     pub fn agents_of_any_process(&self) -> Option<&Agents> {
         // ORDERING: Acquire, pairs with `make_agents`.
@@ -556,10 +569,10 @@ impl Team {
         unsafe { agents.as_ref() }
     }
 
-    /// Of a team of the parent process: did agents of it run at the time of the fork? With what
-    /// they ran they are gone, but for one that has forked itself.
+    /// Did agents of this team of the parent process run at the time of the fork(2)? They and the
+    /// tasks that they ran do not exist here, except for an agent that forked itself.
     pub fn has_lost_agents(&self) -> bool {
-        // SAFETY: in this process nobody else has them.
+        // SAFETY: in this process no other thread uses them.
         let were_at_work = |agents: &Agents| agents.threads().any(|thread| unsafe { thread.own() }.at_work);
         !self.is_of_this_process() && self.agents_of_any_process().is_some_and(were_at_work)
     }
@@ -569,22 +582,22 @@ impl Team {
             return;
         }
         let fresh = Box::into_raw(Box::new(Agents::new(self)));
-        // ORDERING: Release, pairs with `agents_of_any_process`; who comes second publishes
-        // nothing.
+        // ORDERING: Release, pairs with `agents_of_any_process`; a thread that comes second
+        // publishes nothing.
         if self.agents.compare_exchange(ptr::null_mut(), fresh, Ordering::Release, Ordering::Relaxed).is_err()
         {
-            // SAFETY: made above, and nobody has seen it.
+            // SAFETY: made above, and no other thread has seen it.
             drop(unsafe { Box::from_raw(fresh) });
         }
     }
 
-    /// Frees the records of its agents, which have left. Those of a parent process were in the
-    /// middle of something, and stay.
+    /// Frees the records of the team's agents, which have left. Agents of a parent process may have
+    /// been running at the fork(2), so their records stay.
     pub(super) fn free_agents(&self) {
         // ORDERING: Acquire, as in `agents_of_any_process`.
         let agents = self.agents.swap(ptr::null_mut(), Ordering::Acquire);
         if !agents.is_null() && self.is_of_this_process() {
-            // SAFETY: `make_agents` made it from a Box; nobody uses the team any more.
+            // SAFETY: `make_agents` made it from a Box, and no thread uses the team any more.
             drop(unsafe { Box::from_raw(agents) });
         }
     }

@@ -1,27 +1,40 @@
 //! Putting a team together: where its threads run, and how a member lives there.
 //!
+//! What does not live here: the fork and the join ([`super::parallel`]), and the counts of members
+//! that start and leave ([`super::team`]). The table shows which kind of team a region gets
+//! ([`TeamKind`]). Thread 0 is always the forking context itself.
+//!
 //! | kind | when | its members |
 //! |---|---|---|
-//! | assigned workers | an outermost region whose threads each get a shared worker of the pool that runs nobody's ULTs | wait on their worker for the next region |
+//! | assigned workers | an outermost region, if the pool can assign each member a shared worker without ULTs | wait on their worker for the next region |
 //! | ULTs | every other region | ULTs that start anew in each region and end with it |
-//! | kernel threads | TLS blocks cannot be borrowed (or `GANGWAY_TLS=kernel`), the program has mutexes that pass priorities on, or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
+//! | kernel threads | see the list below | wait on kernel threads beyond the pool |
 //!
-//! Thread 0 is always the forking context itself.
+//! A team runs on kernel threads of its own in three cases:
 //!
-//! The end of a *shared* member: its ULT ends when its share is over (`Team::retire_members` is its
-//! last touch). If the region uses tasks, or the one before did, it stays at the join to help until
-//! thread 0 has closed the region; those that have left before the first task come
-//! back ([`start_helper`]). The join of an outermost region waits for the leaving
-//! ([`await_leaving`]); an inner one does not: a team that somebody is still about to leave is
-//! passed over when the next one is taken.
+//! * TLS blocks cannot be borrowed, or `GANGWAY_TLS=kernel` forbids it;
+//! * the program has mutexes that pass priorities on;
+//! * the region's code was seen to block in the kernel.
 //!
-//! *What members run with.* Thread *n* of each outermost shared or team on kernel threads of its
-//! own of one forking thread runs with the same TLS block (`Own::tls_blocks`), so that
-//! `threadprivate` variables persist. A grown member puts it on for its share ([`kept_share`]);
-//! between regions nobody runs with it.
+//! In the last two cases an outermost region that follows a team with assigned workers of the same
+//! size keeps that team. Its workers then run no other code ([`pool::isolate`]).
 //!
-//! Rejected: keeping the ULTs of shared teams from region to region. They would stay on the workers
-//! on which they were first started, however busy those are, and could not be stolen.
+//! *The end of a ULT member.* The ULT ends when its share is over; `Team::retire_members` is its
+//! last access to the team. If this region or the one before used tasks, the member instead stays
+//! at the join and helps until thread 0 has closed the region. If the first task is created later,
+//! the members that have already left come back ([`start_helper`]). The join of an outermost region
+//! waits until all members have left ([`await_leaving`]). The join of an inner region does not
+//! wait: the forking thread skips a team with members that are still leaving when it takes its next
+//! team.
+//!
+//! *What members run with.* The forking thread keeps one TLS block per thread number
+//! (`ThreadOwn::tls_blocks`). Thread *n* of its outermost regions runs with the same block each
+//! time, so that `threadprivate` variables persist. This holds for teams of ULTs and for teams on
+//! kernel threads. A member on a kernel thread switches to the block for its share only
+//! ([`kept_share`]). Between regions no thread runs with it.
+//!
+//! Rejected: keeping the ULTs of a team from region to region. They would stay on the workers on
+//! which they first started, however busy those workers are, and could not be stolen.
 
 use core::cell::Cell;
 use core::ptr;
@@ -49,8 +62,8 @@ pub fn serial_team(here: CurrentThread) -> Box<Team> {
     take_team(here, 1, TeamKind::Ults)
 }
 
-/// A team for `wanted` threads of a region whose code is `region`; returns how many there are, at
-/// most `wanted`.
+/// A team for `wanted` threads of a region whose code is `region`. Also returns how many threads
+/// the team has, at most `wanted`.
 pub fn assemble(here: CurrentThread, wanted: u32, region: usize) -> (Box<Team>, u32) {
     if wanted == 1 {
         return (serial_team(here), 1);
@@ -71,8 +84,8 @@ pub fn assemble(here: CurrentThread, wanted: u32, region: usize) -> (Box<Team>, 
     (team, size)
 }
 
-/// Does a region that is forked here lie in no other active one? One of a free agent counts as an
-/// inner one: its workers are others' as well.
+/// Is a region that is forked here in no other active region? A region of a free agent counts as an
+/// inner one, because its workers also serve other teams.
 fn is_outermost(here: CurrentThread) -> bool {
     here.team().plan().active_around == 0 && !here.thread.is_agent()
 }
@@ -92,9 +105,10 @@ fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
     }
 }
 
-/// The last outermost team was as large, and assigned: its members' `threadprivate` variables lie
-/// in the storage of their kernel threads, so it stays, and its workers run for nobody else from
-/// here on. One that does at this moment is asked again the next time. False if there is no such
+/// Isolates the workers of the last outermost team, if that team has assigned workers and `wanted`
+/// threads. The `threadprivate` variables of its members lie in the storage of their kernel
+/// threads, so the team must stay. From here on its workers run no other code. A worker that runs
+/// other code at this moment is asked again in the next region. Returns false if there is no such
 /// team.
 fn isolate_assigned(here: CurrentThread, wanted: u32) -> bool {
     // SAFETY: own thread only.
@@ -108,16 +122,16 @@ fn isolate_assigned(here: CurrentThread, wanted: u32) -> bool {
     true
 }
 
-/// The last outermost team was as large, and its threads ran with what is kept for them: their
-/// `threadprivate` variables have to be found again (5.2 §5.2), although a worker may have become
-/// free in the meantime.
+/// Had the last outermost team `wanted` threads that ran with the forking thread's kept TLS blocks?
+/// Then the next team must find their `threadprivate` variables again (5.2 §5.2), even if enough
+/// workers are free by now.
 fn keeps_sharing(here: CurrentThread, wanted: u32) -> bool {
     // SAFETY: own thread only.
     worker::uses_tls_blocks() && unsafe { here.thread.own() }.kept_size == wanted
 }
 
-/// One with threads that each have a worker of the pool; one that shares workers if the pool has
-/// too few to lend.
+/// A team whose threads each have an assigned worker of the pool. It is a team of ULTs instead if
+/// the pool has too few free workers.
 fn assigned(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, TeamKind::AssignedWorkers);
     let missing = wanted.saturating_sub(team.attached());
@@ -150,7 +164,7 @@ fn on_kernel_threads(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     (team, size)
 }
 
-/// The dedicated worker of thread `num`, if the thread had one in the region before.
+/// The dedicated worker of thread `num`, if that thread had one in the region before.
 fn dedicated_worker(here: CurrentThread, num: u32) -> Option<&'static Worker> {
     if num == 0 || !storage::are_kept_apart() || !is_outermost(here) {
         return None;
@@ -162,8 +176,8 @@ fn dedicated_worker(here: CurrentThread, num: u32) -> Option<&'static Worker> {
 fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, TeamKind::Ults);
     if worker::uses_tls_blocks() {
-        // Before there are workers: the calling thread blocks its signals while it makes them, and
-        // those for the process come to the ones that are there.
+        // Before the workers exist: the calling thread blocks its signals while it starts them.
+        // Signals for the process then go to the threads that exist already.
         ult::signals::take_over();
     }
     pool::prepare(wanted as usize - 1);
@@ -202,7 +216,7 @@ fn take_team(here: CurrentThread, size: u32, kind: TeamKind) -> Box<Team> {
     team
 }
 
-/// Sends one new member to each of `workers`, for good.
+/// Attaches one new member for each of `workers`, for the lifetime of the team.
 #[cold]
 fn house(team: &Team, workers: Vec<&'static Worker>) {
     let stack_size = env::settings().stacksize;
@@ -219,15 +233,15 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
     }
 }
 
-/// Describes how the members of a team that shares workers start in the region that is being forked
-/// for `outer`.
+/// Describes how the members of a team of ULTs start in the region that is being forked. Thread 0
+/// runs for the gang `outer` until then.
 pub fn sow(team: &Team, outer: GangTag) {
     let plan = team.plan();
     let group = plan.root_worker.map_or(0, |root_worker| root_worker.group());
     let keeps = keeps_storage(team);
     team.count_all_present();
     let data = ptr::from_ref(team).cast_mut().cast();
-    // SAFETY: we are the forking thread; the members' last ULTs have left (`take_team`).
+    // SAFETY: this is the forking thread, and the ULTs of the last region have left (`take_team`).
     unsafe {
         team.set_spawn_group(SpawnGroup {
             data,
@@ -251,7 +265,7 @@ pub fn sow(team: &Team, outer: GangTag) {
     }
 }
 
-/// That of a team before its first region.
+/// The spawn group of a team before its first region.
 pub const NO_SPAWN_GROUP: SpawnGroup = SpawnGroup {
     run: shared_main,
     end: shared_end,
@@ -262,23 +276,23 @@ pub const NO_SPAWN_GROUP: SpawnGroup = SpawnGroup {
     group: 0,
 };
 
-/// Does the forking thread keep storage for the threads of this team, by number?
+/// Does the forking thread keep TLS blocks for the threads of this team, by number?
 fn keeps_storage(team: &Team) -> bool {
     team.plan().active_around == 1 && worker::uses_tls_blocks()
 }
 
 fn kept(team: &Team, num: u32) -> Option<&'static TlsBlock> {
-    // SAFETY: the forking thread calls us: own thread only.
+    // SAFETY: own thread only: the caller is the forking thread.
     unsafe { (*team.plan().parent_thread).own() }.tls_blocks.of(num)
 }
 
-/// Says what the members of a team that does not run as ULTs run with in the region that is being
-/// forked.
+/// Sets the TLS blocks with which the members of a team on kernel threads run in the region that is
+/// being forked.
 pub fn clothe(team: &Team) {
     if team.kind == TeamKind::AssignedWorkers || !may_share() || !keeps_storage(team) {
         return;
     }
-    // SAFETY: we are the forking thread, between regions.
+    // SAFETY: this is the forking thread, between regions.
     unsafe { team.plan_mut() }.keeps = true;
     for num in 1..team.size() {
         if let Some(thread) = team.thread(num) {
@@ -288,11 +302,11 @@ pub fn clothe(team: &Team) {
     }
 }
 
-/// A member that has left the region comes back, as a ULT that helps with its tasks until it ends.
-/// On the calling worker, or whoever steals it.
+/// Starts a ULT for a member that has left the region. The ULT helps with the region's tasks until
+/// the region ends. It runs on the calling worker, or on a worker that steals it.
 pub fn start_helper(thread: &Thread) {
     let team = thread.team();
-    // SAFETY: the member has left, and its record is the caller's until the ULT starts
+    // SAFETY: the member has left, and its record belongs to the caller until the ULT starts
     // (`Thread::comes_back`).
     unsafe {
         let spawn_group = thread.set_helper(SpawnGroup {
@@ -308,7 +322,7 @@ pub fn start_helper(thread: &Thread) {
 static COMPLAINED: AtomicBool = AtomicBool::new(false);
 
 fn complain_about_threads(wanted: usize, got: usize) {
-    // ORDERING: Relaxed; at most one message.
+    // ORDERING: Relaxed; the exchange lets at most one message through.
     if !COMPLAINED.swap(true, Ordering::Relaxed) {
         report::warn(format!(
             "the system started {got} of {wanted} more threads; the team is smaller (see ulimit -u and cgroup pids.max)"
@@ -318,10 +332,11 @@ fn complain_about_threads(wanted: usize, got: usize) {
 
 // ---- members ----------------------------------------------------------------
 
-/// Sets a member up for the region that has just started (thread 0: is about to).
+/// Sets a member up for the region that has just started. For thread 0 the region is about to
+/// start.
 pub fn begin_member(thread: &Thread, team: &Team) {
     let plan = team.plan();
-    // SAFETY: own thread only: called by the thread itself; thread 0 is the forking thread.
+    // SAFETY: own thread only: the thread itself calls this; thread 0 is the forking thread.
     let own = unsafe { thread.own() };
     own.constructs = 0;
     own.singles = 0;
@@ -332,26 +347,27 @@ pub fn begin_member(thread: &Thread, team: &Team) {
     super::binding::display_member(thread, plan);
 }
 
-/// What a member that does not run as ULTs does until its next region.
+/// What a member with a kernel thread of its own, or an assigned worker, does until its next
+/// region.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// It helps with the tasks of the region that ends.
+    /// The member helps with the tasks of the region that ends.
     Helping,
-    /// It has taken off its kept TLS block, which it puts on again if there are tasks. So often in
-    /// a row it has found none.
+    /// The member has switched back from its kept TLS block, and switches to it again if there are
+    /// tasks. The number counts how often in a row it then found none.
     Left(u32),
 }
 
-/// What ends the rest.
+/// What ends a member's rest.
 enum Call {
     Region,
-    /// There are tasks of the region that it has left.
+    /// There are tasks of the region that the member has left.
     Back,
     Dismissal,
 }
 
-/// The life of a member that does not run as ULTs: wait for a region, run its share, arrive, again;
-/// until the team is dismissed.
+/// The life of a member that does not run as ULTs: it waits for a region, runs its share, arrives
+/// at the join, and starts over, until the team is dismissed.
 unsafe fn assigned_main(argument: *mut ()) {
     // SAFETY: `house` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
@@ -393,8 +409,8 @@ fn take_part(thread: &Thread) -> Rest {
     rest
 }
 
-/// A member of a region that is reported, on a worker of its own, has joined: helps until thread 0
-/// has closed the region.
+/// Keeps a member at the join until thread 0 has closed the region; the member helps meanwhile. For
+/// members without a kept TLS block, in regions whose events a tool is notified of.
 #[cold]
 fn stay_to_the_end(thread: &Thread) {
     let team = thread.team();
@@ -411,14 +427,15 @@ fn stay_to_the_end(thread: &Thread) {
     hook::region::member_leaves(thread);
 }
 
-/// A share under the TLS block that is kept for the thread. Nobody else runs with it before the
-/// member has joined and taken it off: the next outermost region may be another team's.
+/// Runs a member's share with the TLS block that is kept for it. No other context runs with the
+/// block before the member has joined and switched back. Afterwards the next outermost region,
+/// perhaps of another team, may use it.
 fn kept_share(thread: &Thread, tls_block: &'static TlsBlock) -> Rest {
     let team = thread.team();
     let own = set_thread_pointer(tls_block);
     run_share(thread);
     if team.is_lost() {
-        end_lost_process(); // the child of a fork goes on under the storage that the C library takes for its thread's
+        end_lost_process(); // the child of a fork continues with the storage that the C library takes for its thread's
     }
     if team.has_used_tasks() || team.plan().notified {
         team.keep_holding();
@@ -432,14 +449,14 @@ fn kept_share(thread: &Thread, tls_block: &'static TlsBlock) -> Rest {
     Rest::Left(0)
 }
 
-/// A member that has left the region helps with its tasks, if it is still open.
+/// A member that has left the region helps with its tasks, if the region is still open.
 fn come_back(thread: &Thread, rest: Rest) -> Rest {
     let team = thread.team();
     let Rest::Left(in_vain) = rest else { return rest };
     if !team.hold_again(thread.seen_epoch.get()) {
         return rest;
     }
-    // The forking thread changes it only after the region is closed and the member has undressed.
+    // The forking thread changes this after the region is closed and the member has switched back.
     let Some(tls_block) = thread.kept() else {
         report::fatal("a member has lost the storage that was kept for it")
     };
@@ -450,8 +467,8 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
     Rest::Left(if found { 0 } else { in_vain + 1 })
 }
 
-/// Helps with the tasks of the region until thread 0 has closed it, or there is nothing to do for
-/// so long that the worker would sleep; then runs with `own` again. True if there was something.
+/// Helps with the tasks of the region until thread 0 has closed it, or until the worker would
+/// otherwise go to sleep. Then the member runs with `own` again. Returns true if it found a job.
 fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
@@ -460,7 +477,7 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     let seek = |scope: SearchScope| {
         let job = queue::find(thread, scope, &more);
         found.set(found.get() || job.is_some());
-        // A job that does nothing: then the condition is asked once more.
+        // The job does nothing. After it the scheduler checks the condition once more.
         job.or_else(|| {
             (!notified && scope == SearchScope::BeforeSleep && !idle.replace(true))
                 .then_some(Job { run: no_job, data: ptr::null_mut() })
@@ -488,23 +505,22 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
 
 unsafe fn no_job(_: *mut ()) {}
 
-/// A member that has come back so often in a row for tasks that it could not take stays away from
-/// the region.
+/// A member stops coming back to a region after it came so often in a row and could take no task.
 const IN_VAIN: u32 = 4;
 
-/// Goes on under `tls_block`; returns the one before.
+/// Switches to `tls_block`; returns the block that was in use before.
 fn set_thread_pointer(tls_block: &'static TlsBlock) -> &'static TlsBlock {
-    // SAFETY: a member calls us, on its own stack, between its share and its waiting: no other
-    // context of it exists. What is kept for its number is its alone from the start of the region
-    // until it has undressed, and its kernel thread's own always.
+    // SAFETY: the caller is a member, on its own stack, between its share and its waiting: no other
+    // context of it exists. The block kept for its number belongs to it alone from the start of the
+    // region until it has switched back. The block of its kernel thread always belongs to it alone.
     match unsafe { ult::sched::change_storage(tls_block) } {
         Some(before) => before,
         None => report::fatal("a thread without storage of its own was given another's"),
     }
 }
 
-/// Waits for the next region, helping with the tasks of the one before; or until there are some for
-/// which its TLS block has to be put on.
+/// Waits for the next region, and helps with the tasks of the one before. Also returns if there are
+/// tasks for which the member must switch to its kept TLS block.
 fn await_call(thread: &Thread, rest: Rest) -> Call {
     let team = thread.team();
     let seen = thread.seen_epoch.get();
@@ -534,15 +550,15 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     }
 }
 
-/// The only thread of a child that a member, or a free agent, forked has nothing more to do: a
-/// process ends with its last thread.
+/// Ends the child process of a fork whose only thread is a member or a free agent. That thread has
+/// nothing left to do, and a process ends with its last thread.
 pub fn end_lost_process() -> ! {
     // SAFETY: the process has one thread, which runs no program code here.
     unsafe { libc::exit(0) }
 }
 
-/// The life of a member that shares workers: its share of one region. It stays to help with tasks
-/// if the region uses some.
+/// The life of a member of a team of ULTs: its share of one region. The member stays to help with
+/// tasks if the region uses some.
 unsafe fn shared_main(argument: *mut ()) {
     // SAFETY: `sow` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
@@ -566,7 +582,7 @@ unsafe fn shared_main(argument: *mut ()) {
     }
 }
 
-/// A member that comes back to help with tasks. It has joined already.
+/// The code of a member that comes back to help with tasks. It has already joined.
 unsafe fn shared_helper(argument: *mut ()) {
     // SAFETY: `start_helper` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
@@ -590,7 +606,8 @@ fn help_until_closed(thread: &Thread) {
         finished: true,
         ..Wait::until(&ready)
     };
-    // All members go on together: one position. A barrier's event has another object.
+    // All members are resumed together, so all share one position. The order of a barrier has
+    // another object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
     ult::sched::wait_with(
         &wait,
@@ -602,18 +619,17 @@ fn help_until_closed(thread: &Thread) {
     }
 }
 
-/// The member's ULT has ended, and its TLS block is free.
+/// Called when the member's ULT has ended and its TLS block is free.
 unsafe fn shared_end(argument: *mut ()) {
-    // SAFETY: as in `shared_main`; the member is counted as one that is present until it is
-    // retired.
+    // SAFETY: as in `shared_main`; the member counts as present until it is retired.
     let thread: &Thread = unsafe { &*argument.cast() };
     thread.note_left(thread.team().epoch());
 }
 
-/// So many members' ULTs have ended on this worker.
+/// Called when the ULTs of `count` members have ended on this worker.
 unsafe fn retire_members(argument: *mut (), count: u32) {
-    // SAFETY: `ult_start` passes a team that lives until its members have left; they do with the
-    // last line.
+    // SAFETY: the spawn group passes a team that lives until its members have left; the last line
+    // is where they leave.
     let team: &Team = unsafe { &*argument.cast() };
     team.retire_members(count);
 }
@@ -636,9 +652,10 @@ fn run_share(thread: &Thread) {
     thread.implicit.end_implicit();
 }
 
-/// Waits until the members of a team that shares workers have left, and those of a grown one have
-/// undressed. At the end of an outermost region: the next one runs with the same TLS blocks, and a
-/// program's kernel thread leaves the join with no ULT among its suspended contexts.
+/// Waits until the members of a team of ULTs have left, or those on kernel threads have switched
+/// back from their kept TLS blocks. Called at the end of an outermost region: the next region runs
+/// with the same TLS blocks. Also, the program's kernel thread must leave the join without a ULT
+/// among its suspended contexts.
 pub fn await_leaving(team: &Team) {
     if !team.is_clear() {
         await_until(team, &|| team.is_clear());
@@ -646,27 +663,26 @@ pub fn await_leaving(team: &Team) {
 }
 
 fn await_until(team: &Team, done: &dyn Fn() -> bool) {
-    // Members that share workers do not know who waits for them; they are about to leave.
+    // ULT members do not know which worker waits for them, and they are about to leave.
     let spin = if team.kind == TeamKind::Ults { Spin::POLLING } else { Spin::exactly(20) };
     ult::sched::wait(&Wait { spin, finished: true, ..Wait::until(&|| done() || team.is_lost()) });
 }
 
-/// Sends a team's members home and frees it. The team is between regions.
+/// Ends the members of a team and frees it. The team is between regions.
 pub fn dismiss(team: Box<Team>) {
     if !team.is_of_this_process() {
         core::mem::forget(team);
         return;
     }
     if team.kind != TeamKind::Ults {
-        // A shared team's ULTs run on whatever workers there are, and their assignments end with
-        // each region.
+        // The ULTs of a team run on any worker, and end with each region: no worker is assigned.
         (1..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);
     }
     team.end_runner(worker::register_current());
     await_until(&team, &|| team.present() == 0);
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
-        // SAFETY: the member has left, the primary's part belongs to the forking thread, which is
-        // here.
+        // SAFETY: the member has left; the part of thread 0 belongs to the forking thread, which is
+        // the caller.
         for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
             dismiss(inner);
         }

@@ -1,9 +1,10 @@
 //! Internal control variables (OpenMP 5.2, section 2).
 //!
-//! [`Icv`] holds the variables that every task has its own copy of (the spec's *data environment*
-//! scope, and `def-allocator-var`, which is per implicit task): a new task starts with a copy of
-//! its creator's, and what an `omp_set_*` routine changes is seen by that task and the tasks it
-//! creates later. The struct is `Copy` and small on purpose: it is copied once per task.
+//! [`Icv`] holds the variables of which every task has its own copy: those with the specification's
+//! *data environment* scope, and `def-allocator-var`, which has implicit task scope. A new task
+//! starts with a copy of its creator's variables. A change by an `omp_set_*` routine affects that
+//! task and the tasks that it creates later. The struct is small and `Copy`, because each task
+//! copies it once.
 //!
 //! What does not live here:
 //!
@@ -16,9 +17,10 @@
 //! | `place-partition-var` | implicit task | the thread of a team |
 //! | `levels-var`, `active-levels-var`, `team-*-var`, `explicit-task-var`, `final-task-var` | data environment | teams and tasks themselves |
 //!
-//! The lists behind `nthreads-var` and `bind-var` are immutable and live once in [`Settings`]; a
-//! task holds its position in them. Keeping a `Vec` per task was rejected for its allocation per
-//! region.
+//! The lists behind `nthreads-var` and `bind-var` are constant, and exist once in [`Settings`]. A
+//! task holds its position in each list.
+//!
+//! Rejected: a `Vec` per task for these lists. It would cost an allocation per region.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -26,51 +28,54 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::counts::CountList;
 use super::env::{Settings, settings_for_query};
 
-/// The largest value that `max-active-levels-var` can take (`omp_get_supported_active_levels`).
+/// The largest value of `max-active-levels-var` (`omp_get_supported_active_levels`). Derived: the
+/// largest value of the routine's type.
 pub const SUPPORTED_ACTIVE_LEVELS: u32 = i32::MAX as u32;
 
-/// "No limit" of `thread_limit`: what `omp_get_thread_limit` returns when nobody set one.
+/// The thread limit that stands for "no limit": `omp_get_thread_limit` returns it if none was set.
+/// Derived: the largest value of the routine's type.
 pub const NO_THREAD_LIMIT: u32 = i32::MAX as u32;
 
-/// The control variables that each task has its own copy of.
+/// The control variables of which each task has its own copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icv {
     /// `def-allocator-var` (implicit task scope): an allocator handle, see [`super::alloc`].
     pub def_allocator: usize,
-    /// `run-sched-var`: what `schedule(runtime)` means.
+    /// `run-sched-var`: the meaning of `schedule(runtime)`.
     pub run_sched: Sched,
-    /// `nthreads-var`, its first element: threads asked for by the next `parallel` without
-    /// `num_threads`; at least 1.
+    /// `nthreads-var`, its first element: the number of threads that the next `parallel` without
+    /// `num_threads` requests; at least 1.
     pub nthreads: u32,
-    /// `thread-limit-var`: most threads of the contention group; at least 1.
+    /// `thread-limit-var`: the largest number of threads of the contention group; at least 1.
     pub thread_limit: u32,
-    /// `max-active-levels-var`: nested active regions allowed, 0 = every region is serialised.
+    /// `max-active-levels-var`: the number of nested active regions allowed. At 0 every region is
+    /// serialised.
     pub max_active_levels: u32,
     /// `default-device-var`: device number of constructs without `device`.
     pub default_device: i32,
-    /// The rest of `nthreads-var` where a `num_threads` clause has given it; otherwise
-    /// `Settings::nthreads_list`.
+    /// The further elements of `nthreads-var`, if a `num_threads` clause has given them. Otherwise
+    /// `Settings::nthreads_list` has them.
     pub counts: Option<&'static CountList>,
-    /// Position in that list that [`Icv::nthreads`] was taken from.
+    /// Position in that list from which [`Icv::nthreads`] was taken.
     pub nthreads_pos: u16,
-    /// Position in `Settings::bind_list` that [`Icv::bind`] was taken from.
+    /// Position in `Settings::bind_list` from which [`Icv::bind`] was taken.
     pub bind_pos: u16,
     /// `bind-var`, its first element: how the threads of the next team are placed.
     pub bind: ProcBind,
-    /// `dyn-var`: the runtime may give a team fewer threads than asked for.
+    /// `dyn-var`: may the runtime give a team fewer threads than requested?
     pub dynamic: bool,
-    /// `gang-sched-var` (ours): which of the next regions are gang-scheduled.
+    /// `gang-sched-var`, a variable of this runtime: which of the next regions are gang-scheduled.
     pub gang: GangSched,
-    /// Target regions around the call that has invoked the function which runs here, on whichever
-    /// rank; 255 and more count as 255.
+    /// Number of target regions, on any rank, around the call that invoked the running function.
+    /// Numbers from 255 on count as 255.
     pub invoked_depth: u8,
 }
 
 const _: () = assert!(size_of::<Icv>() <= 48);
 
 impl Icv {
-    /// The values of a machine and an environment that say nothing: one thread. Placeholder of
-    /// tasks not yet begun.
+    /// The variables without a machine and an environment: one thread. A placeholder for tasks that
+    /// have not begun.
     pub const INITIAL: Icv = Icv {
         def_allocator: 1,
         run_sched: Sched::STATIC,
@@ -87,16 +92,17 @@ impl Icv {
         invoked_depth: 0,
     };
 
-    /// The variables of an initial task, for a thread that has not met OpenMP. Never starts the
-    /// runtime; [`Icv::INITIAL`] if the calling thread is reading the environment.
+    /// The variables of an initial task, for a thread that has made no OpenMP call. This call never
+    /// starts the runtime. It returns [`Icv::INITIAL`] while the calling thread reads the
+    /// environment.
     pub fn of_process() -> Icv {
         settings_for_query().map_or(Icv::INITIAL, |settings| settings.initial)
     }
 
     /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2,
-    /// section 2.4.1): both lists move on by one element if there is one. `bind` is what a
-    /// `proc_bind` clause said, if that is to hold for the regions inside as well, where the
-    /// list says nothing about them.
+    /// section 2.4.1). Both lists move on by one element if there is one. `bind` is the value of a
+    /// `proc_bind` clause that also holds for the regions inside; the next element of the list, if
+    /// there is one, overrides it.
     #[must_use]
     pub fn nested(&self, settings: &Settings, bind: Option<ProcBind>) -> Icv {
         let mut inner = *self;
@@ -117,20 +123,20 @@ impl Icv {
         inner
     }
 
-    /// The same with `nthreads-var` as a `num_threads` clause gives it.
+    /// A copy with the list of a `num_threads` clause as `nthreads-var`.
     #[must_use]
     pub fn with_counts(self, counts: &'static CountList) -> Icv {
         Icv { nthreads: counts.as_slice()[0], nthreads_pos: 0, counts: Some(counts), ..self }
     }
 
-    /// `omp_set_num_threads`: replaces the first element of `nthreads-var`. Values below 1 are
-    /// taken as 1.
+    /// `omp_set_num_threads`: replaces the first element of `nthreads-var`. Values below 1 count as
+    /// 1.
     pub fn set_num_threads(&mut self, n: i32) {
         self.nthreads = n.max(1) as u32;
     }
 
-    /// `omp_set_max_active_levels`: a negative value is ignored (5.2, section 18.2.15); returns
-    /// whether it was taken.
+    /// `omp_set_max_active_levels`: ignores a negative value (5.2, section 18.2.15). Returns
+    /// whether the value was accepted.
     pub fn set_max_active_levels(&mut self, levels: i32) -> bool {
         let taken = levels >= 0;
         if taken {
@@ -139,18 +145,19 @@ impl Icv {
         taken
     }
 
-    /// `ompx_set_gang_sched`: all regions that the task and its descendants encounter from here on.
+    /// `ompx_set_gang_sched`: from here on, all regions that the task and its descendants encounter
+    /// are gang-scheduled.
     pub fn set_gang_sched(&mut self) {
         self.gang = GangSched::All;
     }
 
-    /// `ompx_reset_gang_sched`: what the environment said.
+    /// `ompx_reset_gang_sched`: restores the value from the environment.
     pub fn reset_gang_sched(&mut self, settings: &Settings) {
         self.gang = settings.gang;
     }
 
-    /// `omp_set_nested` (deprecated): true = all supported levels unless more than one is allowed
-    /// already, false = 1.
+    /// `omp_set_nested` (deprecated). True allows all supported levels, unless more than one is
+    /// allowed already. False allows one level.
     pub fn set_nested(&mut self, nested: bool) {
         match nested {
             true if self.max_active_levels <= 1 => self.max_active_levels = SUPPORTED_ACTIVE_LEVELS,
@@ -160,17 +167,17 @@ impl Icv {
     }
 }
 
-/// Which parallel regions are gang-scheduled: their threads are placed on distinct workers and run
-/// in the order of gangs, instead of being work that any worker steals.
+/// Which parallel regions are gang-scheduled. The threads of a gang are placed on distinct workers
+/// and run in the order of gangs. Otherwise any worker may steal them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GangSched {
-    /// The runtime chooses: outermost regions, and those whose code was seen to wait outside the
-    /// runtime.
+    /// The runtime chooses: outermost regions, and regions whose code was seen to wait outside of
+    /// the runtime.
     Auto,
-    /// All.
+    /// All regions.
     All,
-    /// None.
+    /// No region.
     None,
 }
 
@@ -184,16 +191,16 @@ impl fmt::Display for GangSched {
     }
 }
 
-/// Kind of a loop schedule. The discriminants are those of `omp_sched_t` (`omp.h`) where that has
-/// one.
+/// Kind of a loop schedule. The discriminants are those of `omp_sched_t` (`omp.h`) if it has the
+/// kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SchedKind {
     /// Iterations are divided once, before the loop.
     Static = 1,
-    /// A chunk at a time, first come first served.
+    /// Threads take a chunk at a time, first come first served.
     Dynamic = 2,
-    /// Shrinking chunks, first come first served.
+    /// Threads take shrinking chunks, first come first served.
     Guided = 3,
     /// The runtime chooses.
     Auto = 4,
@@ -207,18 +214,20 @@ pub enum SchedKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SchedModifier {
-    /// Not given: `static` is monotonic, everything else nonmonotonic (5.2, section 11.5.3).
+    /// No modifier given: `static` is monotonic, all other kinds are nonmonotonic (5.2, section
+    /// 11.5.3).
     Unspecified = 0,
     /// Chunks reach a thread in increasing iteration order.
     Monotonic = 1,
-    /// In any order.
+    /// Chunks reach a thread in any order.
     Nonmonotonic = 2,
 }
 
 /// A loop schedule: kind, modifier and chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sched {
-    /// Iterations per chunk, 0 = not given (then static divides evenly, dynamic and guided take 1).
+    /// Iterations per chunk; 0 if not given. Then `static` divides evenly, `dynamic` and `guided`
+    /// take 1.
     pub chunk: i32,
     /// The kind.
     pub kind: SchedKind,
@@ -226,7 +235,7 @@ pub struct Sched {
     pub modifier: SchedModifier,
 }
 
-/// `omp_sched_monotonic` of `omp_sched_t`.
+/// `omp_sched_monotonic` of `omp_sched_t`. Given: by the ABI.
 const OMP_SCHED_MONOTONIC: u32 = 0x8000_0000;
 
 impl Sched {
@@ -234,7 +243,7 @@ impl Sched {
     pub const STATIC: Sched =
         Sched { chunk: 0, kind: SchedKind::Static, modifier: SchedModifier::Unspecified };
 
-    /// From the arguments of `omp_set_schedule`; `None` for a kind that does not exist. A chunk
+    /// The schedule for the arguments of `omp_set_schedule`; `None` for an unknown kind. A chunk
     /// below 1 means the default.
     pub fn from_omp(kind: u32, chunk: i32) -> Option<Sched> {
         let modifier = match kind & OMP_SCHED_MONOTONIC {
@@ -254,16 +263,16 @@ impl Sched {
         Some(Sched { chunk, kind, modifier })
     }
 
-    /// What `omp_get_schedule` stores: `(kind with modifier bit, chunk)`. `static_steal` is a way
-    /// to be dynamic.
+    /// The values that `omp_get_schedule` stores: the kind with the modifier bit, and the chunk.
+    /// `static_steal` is reported as `dynamic`.
     pub fn to_omp(self) -> (u32, i32) {
         let bit = if self.modifier == SchedModifier::Monotonic { OMP_SCHED_MONOTONIC } else { 0 };
         let kind = if self.kind == SchedKind::StaticSteal { SchedKind::Dynamic } else { self.kind };
         (kind as u32 | bit, self.effective_chunk())
     }
 
-    /// The chunk to use: what was given, else 0 (divide evenly) for static, 1 for all others.
-    /// `auto` does without, but says 1, too.
+    /// The chunk to use: the given one; otherwise 0 (divide evenly) for `static`, and 1 for all
+    /// other kinds. `auto` needs no chunk, but also reports 1.
     pub fn effective_chunk(self) -> i32 {
         match (self.chunk, self.kind) {
             (0, SchedKind::Static) => 0,
@@ -272,8 +281,8 @@ impl Sched {
         }
     }
 
-    /// Whether chunks must reach each thread in increasing order: asked for, or `static` without a
-    /// modifier.
+    /// Must chunks reach each thread in increasing order? True with the `monotonic` modifier, and
+    /// for `static` without a modifier.
     pub fn is_monotonic(self) -> bool {
         match self.modifier {
             SchedModifier::Monotonic => true,
@@ -308,19 +317,19 @@ impl fmt::Display for Sched {
 pub enum ProcBind {
     /// No binding: threads may run anywhere, and `proc_bind` clauses are ignored.
     False = 0,
-    /// Bound, the runtime chooses how; here like [`ProcBind::Close`].
+    /// Threads are bound and the runtime chooses how; here as for [`ProcBind::Close`].
     True = 1,
-    /// All on the place of the primary thread (once called `master`).
+    /// All threads on the place of the primary thread (formerly `master`).
     Primary = 2,
-    /// On consecutive places, starting at that of the primary thread.
+    /// Threads on consecutive places, starting at that of the primary thread.
     Close = 3,
-    /// Spread over the place partition, each thread gets a part of it.
+    /// Threads spread over the place partition; each thread gets a part of it.
     Spread = 4,
 }
 
 impl ProcBind {
-    /// From the value that `GOMP_parallel`'s flags, `__kmpc_push_proc_bind` and `omp_get_proc_bind`
-    /// use.
+    /// The policy for a value of `GOMP_parallel`'s flags, `__kmpc_push_proc_bind` or
+    /// `omp_get_proc_bind`.
     pub fn from_omp(value: u32) -> Option<ProcBind> {
         Some(match value {
             0 => ProcBind::False,
@@ -346,35 +355,35 @@ impl fmt::Display for ProcBind {
     }
 }
 
-/// A device-scope variable that a routine may change: `u32::MAX` stands for "still what the
-/// environment said".
+/// A device-scope variable that a routine may change. `u32::MAX` stands for the value from the
+/// environment.
 static NTEAMS: AtomicU32 = AtomicU32::new(u32::MAX);
 static TEAMS_THREAD_LIMIT: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// `nteams-var` of the host (`omp_get_max_teams`): 0 = no limit was set.
+/// `nteams-var` of the host (`omp_get_max_teams`); 0 if no limit was set.
 pub fn nteams() -> u32 {
     load_or(&NTEAMS, settings_for_query().map_or(0, |settings| settings.num_teams))
 }
 
-/// `omp_set_num_teams`; negative values are taken as 0 (no limit).
+/// `omp_set_num_teams`; negative values count as 0 (no limit).
 pub fn set_nteams(n: i32) {
-    // ORDERING: Relaxed; a number by itself, nothing is published with it.
+    // ORDERING: Relaxed; the store publishes only this number.
     NTEAMS.store(n.max(0) as u32, Ordering::Relaxed);
 }
 
-/// `teams-thread-limit-var` of the host (`omp_get_teams_thread_limit`): 0 = no limit was set.
+/// `teams-thread-limit-var` of the host (`omp_get_teams_thread_limit`); 0 if no limit was set.
 pub fn teams_thread_limit() -> u32 {
     load_or(&TEAMS_THREAD_LIMIT, settings_for_query().map_or(0, |settings| settings.teams_thread_limit))
 }
 
-/// `omp_set_teams_thread_limit`; negative values are taken as 0 (no limit).
+/// `omp_set_teams_thread_limit`; negative values count as 0 (no limit).
 pub fn set_teams_thread_limit(n: i32) {
-    // ORDERING: Relaxed; a number by itself, nothing is published with it.
+    // ORDERING: Relaxed; the store publishes only this number.
     TEAMS_THREAD_LIMIT.store(n.max(0) as u32, Ordering::Relaxed);
 }
 
 fn load_or(var: &AtomicU32, initial: u32) -> u32 {
-    // ORDERING: Relaxed; pairs with the setters above, nothing is read through it.
+    // ORDERING: Relaxed; pairs with the setters above, and no other data are read through it.
     match var.load(Ordering::Relaxed) {
         u32::MAX => initial,
         n => n,

@@ -1,28 +1,31 @@
-//! Locks (OpenMP 5.2 §18.9) and what `critical` and library atomics are made of.
+//! Locks (OpenMP 5.2 §18.9), also those behind `critical` and library atomics.
 //!
 //! | type | in memory | serves |
 //! |---|---|---|
 //! | [`Lock`] | 4 bytes, zero is a free lock | `omp_lock_t`, `critical`, GCC's library atomics |
 //! | [`NestHandle`] | 8 bytes, a pointer | `omp_nest_lock_t` |
-//! | [`parking`] | a static table | where those who wait for a lock are found |
+//! | [`parking`] | a static table | records of the contexts that wait, by lock |
 //!
-//! What may not live here: names and argument conventions of compilers (the fronts).
+//! What does not live here: names and argument conventions of compilers (the fronts).
 //!
-//! Taking and releasing a free lock are one compare-and-swap each. Who meets a held lock looks for
-//! about a microsecond, then queues and suspends: a switch point, not a task scheduling point, so
-//! the worker may continue another context of its own but starts no task. The protocol, why no
-//! wake-up is lost, and why nobody starves are in `docs/protocols/lock.md`.
+//! One compare-and-swap takes a free lock, and one releases it. A thread that finds the lock held
+//! polls for about a microsecond, then queues and suspends. This is a switch point and not a task
+//! scheduling point: the worker may continue another of its contexts, but starts no task.
+//! `docs/protocols/lock.md` describes the protocol, and shows why no wake-up is lost and no waiter
+//! starves.
 //!
-//! Tried and rejected: a ticket lock (four bytes suffice, but the next in line may be suspended
-//! behind the one who spins); handing the lock over at every release (a convoy: with more threads
-//! than cores each release waits for a wake-up); a futex in the lock word (puts the worker to
-//! sleep, with every other context it hosts).
+//! Tried and rejected:
+//! * A ticket lock. Four bytes would be enough for it, but the next context in line may be
+//!   suspended on a worker where another one spins.
+//! * Passing the lock on at every release. This makes a convoy: with more threads than cores each
+//!   release waits for a wake-up.
+//! * A futex in the lock word. It puts the worker to sleep, with every other context that it hosts.
 //!
-//! Misuse is not checked beyond what is free: unsetting a free lock leaves it free, unsetting a
-//! nestable lock that another task owns is not noticed. Under `GANGWAY_CHECK` locks are made with a
-//! bit in their word ([`CHECKED`]), so that each operation on them fails its first
-//! compare-and-swap, and the slow way that it takes then asks [`check::locks`]. Other locks pay
-//! nothing.
+//! Misuse is checked only where the check costs nothing. Unsetting a free lock leaves it free.
+//! Unsetting a nestable lock that another task owns is not noticed. Under `GANGWAY_CHECK` locks
+//! have a bit in their word ([`CHECKED`]), so that the first compare-and-swap of each operation
+//! fails. The operation then takes the slow path, which asks [`check::locks`]. Other locks pay
+//! nothing for this.
 
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
@@ -36,19 +39,19 @@ use super::task::Task;
 
 pub mod parking;
 
-/// Somebody holds the lock.
+/// The lock is held. Derived: a bit of the lock word.
 const LOCKED: u32 = 1;
-/// Somebody stands in the parking table for this lock. Changed only under the lock of the table's
-/// bucket.
+/// A waiter for this lock is in the parking table. Changed only under the lock of the table's
+/// bucket. Derived: a bit of the lock word.
 const QUEUED: u32 = 2;
-/// Its uses are looked at ([`check::locks`]). Constant from [`Lock::made`] to [`Lock::destroy`].
+/// [`check::locks`] checks the uses of the lock. Constant from [`Lock::made`] to [`Lock::destroy`].
+/// Derived: a bit of the lock word.
 const CHECKED: u32 = 4;
 
-/// Looks at a held lock before queueing.
+/// How often a thread polls a held lock before it queues; about a microsecond.
 const LOOKS: u32 = 32;
 
-/// A simple lock: not owned by anybody in particular, not recursive. A word of zeros is a free
-/// lock.
+/// A simple lock: without an owner, and not recursive. A word of zeros is a free lock.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Lock {
@@ -59,13 +62,13 @@ const _: () = assert!(size_of::<Lock>() == 4 && align_of::<Lock>() == 4);
 
 /// The lock of the unnamed `critical` of GCC's programs.
 pub static CRITICAL: CachePadded<Lock> = CachePadded(Lock::new());
-/// The lock behind atomics that no instruction can do.
+/// The lock behind atomics for which the processor has no instruction.
 pub static ATOMIC: CachePadded<Lock> = CachePadded(Lock::new());
 
-/// Frees the locks of unnamed `critical`s and of atomics in the child of a fork: threads that held
-/// them do not exist there. Each reduction of gcc's code holds one for a moment. A child that was
-/// forked inside such a `critical` continues with the lock free. Its threads could not wait for the
-/// lock: a nested region would never end.
+/// Frees the locks of unnamed `critical`s and of atomics in the child of a fork(2). The threads
+/// that held them do not exist there. (Each reduction of gcc's code holds one for a moment.) A
+/// child that was forked inside such a `critical` continues with the lock free. If the lock stayed
+/// held, the child's threads would wait for it without end, and so would a nested region.
 pub fn free_after_fork() {
     if ult::mutant!(child_inherits_locks) {
         return;
@@ -82,19 +85,19 @@ impl Lock {
         Self { word: AtomicU32::new(0) }
     }
 
-    /// The lock kept in the four bytes at `address`.
+    /// The lock in the four bytes at `address`.
     ///
     /// # Safety
     /// `address` is 4-aligned, valid, initialised (zero, or by [`Lock::init`]) and used as a lock
     /// only, for `'a`.
     #[inline(always)]
     pub unsafe fn at<'a>(address: *mut Lock) -> &'a Lock {
-        // SAFETY: as the caller says; the type is atomic all through.
+        // SAFETY: as the caller says; the type consists of an atomic only.
         unsafe { &*address }
     }
 
-    /// A free lock of the program's (`omp_init_lock`), to be kept at `address`. Reads the
-    /// environment, if nobody has.
+    /// A free lock of the program (`omp_init_lock`), to be kept at `address`. Reads the
+    /// environment, if no thread has done so yet.
     pub fn made(address: *const Lock) -> Self {
         if !check::is_on() {
             return Self::new();
@@ -103,27 +106,27 @@ impl Lock {
         Self { word: AtomicU32::new(CHECKED) }
     }
 
-    /// The lock is used no more (`routine`); it stays as it is.
+    /// Ends the use of the lock by the library routine `routine`. A held lock stays held.
     pub fn destroy(&self, routine: &str) {
         let seen = self.load();
         if seen & CHECKED != 0 {
-            // ORDERING: Relaxed; nobody else uses it any more.
+            // ORDERING: Relaxed; no other thread uses the lock any more.
             self.word.fetch_and(!CHECKED, Ordering::Relaxed);
             check::locks::destroyed(self.address(), seen & LOCKED != 0, routine);
         }
     }
 
-    /// Takes the lock, waiting for it if need be.
+    /// Takes the lock, and waits for it if necessary.
     ///
-    /// The first exchange does without a look: where the last holder ran on another core, the look
-    /// would fetch the cache line once more.
+    /// The first exchange comes without a load before it. If the last holder ran on another core, a
+    /// load would fetch the cache line once more.
     #[inline]
     pub fn lock(&self) {
         self.lock_unwatched();
         after(self);
     }
 
-    /// [`Lock::lock`] where nobody watches ([`ult::watch::anybody`]).
+    /// As [`Lock::lock`], without an observer ([`ult::watch::anybody`]).
     #[inline(always)]
     pub fn lock_unwatched(&self) {
         if !self.take(0, LOCKED) {
@@ -164,7 +167,7 @@ impl Lock {
         self.unlock_unwatched();
     }
 
-    /// [`Lock::unlock`] where nobody watches.
+    /// As [`Lock::unlock`], without an observer.
     #[inline(always)]
     pub fn unlock_unwatched(&self) {
         // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
@@ -174,7 +177,7 @@ impl Lock {
         }
     }
 
-    /// Is the lock held? Stale by the time the caller looks at it.
+    /// Is the lock held? The answer may be stale when the caller reads it.
     pub fn is_locked(&self) -> bool {
         self.load() & LOCKED != 0
     }
@@ -194,7 +197,7 @@ impl Lock {
         parking::acquire(self);
     }
 
-    /// [`Lock::lock`], looked at.
+    /// As [`Lock::lock`], with the checks of `GANGWAY_CHECK`.
     fn lock_checked(&self) {
         let me = check::locks::about_to_set(self.address());
         if !self.try_take() {
@@ -209,7 +212,7 @@ impl Lock {
         self.load() & CHECKED != 0
     }
 
-    /// What tools and checks know it by.
+    /// The address by which tools and checks know the lock.
     pub fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
@@ -223,30 +226,30 @@ impl Lock {
     /// Changes the word from a value without `LOCKED` to one with it.
     #[inline(always)]
     fn take(&self, seen: u32, wanted: u32) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `unlock` and `clear`: the last holder's
-        // writes are seen.
+        // ORDERING: Acquire, pairs with the Release in `unlock` and `clear`: the new holder sees
+        // the last holder's writes.
         self.word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Adds `QUEUED` to a word that is as `seen`. Under the bucket's lock.
+    /// Adds `QUEUED` to a word that still equals `seen`. Under the bucket's lock.
     fn announce(&self, seen: u32) -> bool {
-        // ORDERING: Relaxed; the bucket's lock orders the queue, and a failed look is repeated.
+        // ORDERING: Relaxed; the bucket's lock orders the queue, and a failed exchange is repeated.
         self.word.compare_exchange(seen, seen | QUEUED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes `bits` off the word. Under the bucket's lock, by the holder.
+    /// Clears `bits` in the word. For the holder, under the bucket's lock.
     fn clear(&self, bits: u32) {
         // ORDERING: Release, pairs with the Acquire in `take` when `LOCKED` is among the bits.
         self.word.fetch_and(!bits, Ordering::Release);
     }
 }
 
-/// A nestable lock: owned by a task region, which may set it again.
+/// A nestable lock. A task region owns it and may set it again.
 #[derive(Debug, Default)]
 pub struct NestLock {
     lock: Lock,
     owner: AtomicPtr<Task>,
-    /// How often the owner has set it. Touched by the owner only.
+    /// How often the owner has set the lock. Only the owner touches the count.
     count: Cell<u32>,
 }
 
@@ -254,16 +257,16 @@ pub struct NestLock {
 // order two owners.
 unsafe impl Sync for NestLock {}
 
-/// `omp_nest_lock_t`, as far as every compiler's is large enough for it.
+/// `omp_nest_lock_t`. Every compiler's type has room for this pointer.
 pub type NestHandle = *mut NestLock;
 
 const _: () = assert!(size_of::<NestHandle>() == 8);
 
 impl NestLock {
-    /// A new lock, on the heap.
+    /// A new lock on the heap.
     pub fn create() -> NestHandle {
         let handle = Box::into_raw(Box::new(Self::default()));
-        // SAFETY: ours, and nobody else knows it.
+        // SAFETY: the block is new, and no other thread knows it.
         unsafe { (*handle).lock = Lock::made(&raw const (*handle).lock) };
         handle
     }
@@ -271,7 +274,7 @@ impl NestLock {
     /// Frees a lock. A null handle is ignored.
     ///
     /// # Safety
-    /// The handle came from [`NestLock::create`], and nobody uses the lock any more.
+    /// The handle came from [`NestLock::create`], and no thread uses the lock any more.
     pub unsafe fn destroy(handle: NestHandle) {
         if let Some(lock) = NonNull::new(handle) {
             // SAFETY: as the caller says.
@@ -280,8 +283,8 @@ impl NestLock {
         }
     }
 
-    /// Takes the lock for `task`, once more if it has it already. Returns how often the task has it
-    /// now.
+    /// Takes the lock for `task`, once more if the task has it already. Returns how often the task
+    /// has it now.
     pub fn lock(&self, task: &Task) -> u32 {
         if !self.is_owned_by(task) {
             self.lock.lock();
@@ -301,7 +304,7 @@ impl NestLock {
         self.set_again()
     }
 
-    /// Gives one setting back; the last one releases the lock. Returns how many are left.
+    /// Gives back one setting; the last one releases the lock. Returns how many settings are left.
     pub fn unlock(&self) -> u32 {
         if self.lock.is_checked() {
             check::locks::unsets_nest(self.lock.address());
@@ -317,8 +320,9 @@ impl NestLock {
     }
 
     fn is_owned_by(&self, task: &Task) -> bool {
-        // ORDERING: Relaxed; only the task itself stores its own address here and takes it away, so
-        // it sees that exactly, and any other value means "not mine".
+        // ORDERING: Relaxed; only the task itself stores its own address here and removes it, so
+        // the task sees its own address exactly. Any other value means that another task, or none,
+        // has the lock.
         ptr::eq(self.owner.load(Ordering::Relaxed), task)
     }
 
@@ -392,7 +396,8 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..ROUNDS {
                         lock.lock();
-                        // ORDERING: Relaxed all through: the lock under test is what orders these.
+                        // ORDERING: Relaxed in all of this; the lock under test orders these
+                        // accesses.
                         assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                         total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                         inside.fetch_sub(1, Ordering::Relaxed);
@@ -414,8 +419,8 @@ mod tests {
                 LOCK.lock();
                 // ORDERING: Relaxed; a flag by itself.
                 while DONE.load(Ordering::Relaxed) < 7 {
-                    // Whoever is nudged while this thread holds the lock again must in the end be
-                    // granted it.
+                    // A waiter that is nudged while this thread holds the lock again must in the
+                    // end be granted the lock.
                     std::thread::sleep(core::time::Duration::from_micros(200));
                     LOCK.unlock();
                     LOCK.lock();

@@ -1,14 +1,17 @@
-//! Parallel regions (OpenMP 5.2 §10.1): how large a team is, how it is forked and joined.
+//! Parallel regions (OpenMP 5.2 §10.1): the size of a team, its fork and its join.
 //!
-//! The forking thread takes a team it has kept from an earlier region (or makes one,
-//! [`super::assemble`]), writes the plan, and launches it. It then runs thread 0's share itself,
-//! waits for the others and for all tasks, and keeps the team for its next region.
+//! What does not live here: how a team is put together ([`super::assemble`]), and what its members
+//! share during a region ([`super::team`]).
 //!
-//! * A team with *assigned* workers is launched by one store of the epoch, plus a wake-up for each
-//!   member that sleeps: no allocation, no lock.
-//! * A team that *shares* workers is launched by queueing its threads as ULTs: as a gang, which the
-//!   scheduler places and orders, or on the forking worker's own deque. Which regions are gangs:
-//!   [`is_ganged`].
+//! The forking thread reuses a team of an earlier region, or makes a new one. It writes the plan
+//! and launches the team. It then runs thread 0's share itself and waits for the other threads and
+//! for all tasks. At the end it keeps the team for its next region.
+//!
+//! * A team with *assigned workers* or *kernel threads* is launched by one store of the epoch, plus
+//!   a wake-up for each member that sleeps. The launch takes no lock and allocates nothing.
+//! * A team of *ULTs* is launched by spawning its threads as ULTs. If the region is a gang
+//!   ([`is_ganged`]), the scheduler places and orders them. Otherwise they go on the forking
+//!   worker's own deque.
 
 use core::ffi::{CStr, c_char};
 use core::ptr;
@@ -38,28 +41,28 @@ use super::thread::{CurrentThread, Thread};
 use super::tool::event::ConstructKind;
 use super::tool::hook;
 
-/// What the `parallel` construct said.
+/// The clauses of a `parallel` construct.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParallelRequest {
-    /// `num_threads`, 0 when not given; 1 also stands for a false `if`.
+    /// `num_threads`; 0 if the clause is absent. 1 also stands for a false `if`.
     pub num_threads: u32,
-    /// `num_threads` as a list, whose first element is `num_threads` above; `None` when it has no
-    /// more.
+    /// `num_threads` as a list; its first element is [`ParallelRequest::num_threads`]. `None` if
+    /// the list has no further element.
     pub counts: Option<&'static CountList>,
     /// `strict` of `num_threads`.
     pub strict: Option<Strict>,
-    /// `proc_bind`, `None` when not given.
+    /// `proc_bind`; `None` if the clause is absent.
     pub bind: Option<ProcBind>,
-    /// Does `proc_bind` hold for the regions inside, too? libgomp makes the clause the new
-    /// `bind-var`, libomp does not; the specification has the clause override the variable for
-    /// its own region (5.2 §2.5).
+    /// Does `proc_bind` also hold for the regions inside? In libgomp the clause sets a new
+    /// `bind-var`, in libomp it does not. By the specification the clause overrides the variable
+    /// for its own region (5.2 §2.5).
     pub bind_lasts: bool,
 }
 
-/// `num_threads(strict: …)` (6.0 §12.1.2): what to do about a team that is smaller than asked for.
+/// `num_threads(strict: …)` (6.0 §12.1.2): the reaction to a team that is smaller than requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Strict {
-    /// `severity(fatal)`; otherwise a warning.
+    /// `severity(fatal)`: the program stops. Otherwise the runtime prints a warning.
     pub fatal: bool,
     /// `message`: a C string that lives until the region begins, or null.
     pub message: *const c_char,
@@ -68,7 +71,8 @@ pub struct Strict {
 impl Strict {
     #[cold]
     fn complain(self, wanted: u32, got: u32) {
-        // SAFETY: as the field says.
+        // SAFETY: null, or a C string that lives until the region begins, as the field's comment
+        // demands.
         let text =
             (!self.message.is_null()).then(|| unsafe { CStr::from_ptr(self.message) }.to_string_lossy());
         let text = text.as_deref().unwrap_or("num_threads(strict)");
@@ -80,31 +84,32 @@ impl Strict {
     }
 }
 
-/// A region between its fork and its join, seen from the thread that forked it.
+/// A region between its fork and its join, as the forking thread sees it.
 pub struct ForkedRegion {
     team: Box<Team>,
     outer: Locals,
     duty: (GangTag, usize),
-    /// Threads counted against the contention group's limit.
+    /// Number of threads counted against the contention group's limit.
     counted: u32,
-    /// Stacks promised to its threads, see [`stacks`].
+    /// Number of stacks promised to the region's threads, see [`stacks`].
     stacks: u32,
-    /// Threads counted against the pool's workers.
+    /// Number of threads counted against the pool's workers.
     reserved: usize,
-    /// Counted among the program's kernel threads in regions.
+    /// Is the region counted in [`pool::enter_region`]? True for an outermost active region if the
+    /// program has several initial threads.
     shares: bool,
 }
 
-/// Runs `body` in a new team and returns when all of its threads and tasks have ended.
+/// Runs `body` in a new team. Returns when all threads and tasks of the team have ended.
 pub fn parallel(here: CurrentThread, body: Body, request: ParallelRequest) {
     let region = ForkedRegion::begin(here, body, request);
     region.run_primary();
     region.end();
 }
 
-/// Runs `body` once per team of a league of `teams` initial teams, one after the other on the
-/// calling thread (5.2 §10.2). `thread_limit` is that of each team's contention group, 0 when not
-/// given.
+/// Runs `body` once per team of a league of `teams` initial teams (5.2 §10.2). The calling thread
+/// runs the teams one after the other. `thread_limit` is the limit of each team's contention group;
+/// 0 if the clause is absent.
 pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
     let notified = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
@@ -122,11 +127,12 @@ pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
 }
 
 impl ForkedRegion {
-    /// Makes the calling code the initial thread of team `league.1` of `league.0`.
+    /// Makes the calling code the initial thread of one team of a league. `league` is the number of
+    /// teams and the number of this one.
     pub fn begin_initial(here: CurrentThread, body: Body, league: (u32, u32), thread_limit: u32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, ParallelRequest::default());
-        // SAFETY: we are the forking thread and the team is between regions.
+        // SAFETY: this is the forking thread, and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level -= 1;
         plan.defers_alone &= plan.level != 0;
@@ -146,7 +152,7 @@ impl ForkedRegion {
         Self::enter(team, 0, 0)
     }
 
-    /// Forks: when this returns, the calling code runs as thread 0 of the new team.
+    /// Forks. When this function returns, the calling code runs as thread 0 of the new team.
     pub fn begin(here: CurrentThread, body: Body, request: ParallelRequest) -> Self {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
@@ -161,7 +167,7 @@ impl ForkedRegion {
             strict.complain(request.num_threads, size);
         }
         plan(here, &team, body, size, request);
-        // SAFETY: we are the forking thread and the team is between regions.
+        // SAFETY: this is the forking thread, and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
@@ -169,19 +175,20 @@ impl ForkedRegion {
         Self::enter(team, counted, stacks)
     }
 
-    /// Makes the calling code the initial thread of a target region of `device`, which is the host
-    /// or runs on it; the region lies in `depth` ones, itself counted.
+    /// Makes the calling code the initial thread of a target region. `device` is the host, or a
+    /// device that the host runs. `depth` is the number of nested target regions, this one
+    /// included.
     pub fn begin_target(here: CurrentThread, body: Body, thread_limit: u32, device: i32, depth: u32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, ParallelRequest::default());
-        // SAFETY: we are the forking thread and the team is between regions.
+        // SAFETY: this is the forking thread, and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level = 0;
         plan.defers_alone = false;
         plan.active_level = 0;
         plan.device = device;
         plan.target_depth = depth;
-        plan.icv = env::settings().initial; // the device's own, not the encountering task's
+        plan.icv = env::settings().initial; // the device's own variables, not those of the encountering task
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
         }
@@ -191,13 +198,13 @@ impl ForkedRegion {
         Self::enter(team, 0, 0)
     }
 
-    /// Publishes a planned region; the calling code goes on as its thread 0.
+    /// Publishes a planned region. The calling code continues as its thread 0.
     fn enter(team: Box<Team>, counted: u32, stacks: u32) -> Self {
         let Some(primary) = team.thread(0) else { report::fatal("a team has no primary thread") };
         primary.move_in(worker::register_current());
         begin_member(primary, &team);
-        // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back
-        // last.
+        // SAFETY: the thread and its implicit task live as long as the team. `end` gives the team
+        // back as its last step.
         let outer = unsafe { CurrentThread::set(primary, &primary.implicit) };
         hook::region::entered(&team);
         let duty = worker::duty();
@@ -228,13 +235,14 @@ impl ForkedRegion {
         }
     }
 
-    /// Does the join lead out of all active regions, back to the initial thread's own code?
+    /// Does the join end the outermost active region, so that the initial thread's own code
+    /// continues?
     fn is_outermost(&self) -> bool {
         self.team.size() > 1 && self.team.plan().active_around == 1
     }
 
-    /// Joins: waits for the other threads and all tasks; the calling code is again what it was
-    /// before the fork.
+    /// Joins: waits for the other threads and all tasks. Afterwards the calling code runs as the
+    /// thread and task that forked.
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
@@ -275,12 +283,12 @@ impl ForkedRegion {
 
 // ---- how many threads -------------------------------------------------------
 
-/// What the construct, or else `nthreads-var`, asks for.
+/// The number of threads that the construct requests, or else `nthreads-var`.
 fn asked_for(here: CurrentThread, request: ParallelRequest) -> u32 {
     if request.num_threads == 0 { here.task.icv.get().nthreads } else { request.num_threads }
 }
 
-/// Number of threads asked for, by algorithm 10.1 of the specification, before the thread limit.
+/// The number of threads by algorithm 10.1 of the specification, before the thread limit.
 fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
     let icv = here.task.icv.get();
     let active = here.team().plan().active_level;
@@ -297,7 +305,7 @@ fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
     wanted.clamp(1, MOST_THREADS)
 }
 
-/// Says, once, that a team is smaller than was asked for.
+/// Warns once that a team is smaller than requested.
 #[cold]
 fn say_too_many(wanted: u32) {
     static SAID: Once = Once::new();
@@ -308,12 +316,12 @@ fn say_too_many(wanted: u32) {
     });
 }
 
-/// The most threads of a team: an epoch keeps their number in 16 bits.
+/// The largest number of threads of a team. Derived: an epoch keeps the number in 16 bits.
 pub const MOST_THREADS: u32 = 0xFFFF;
 
 /// Reserves threads for a team that wants `wanted`, within the limits of the contention group.
-/// Returns the size the team may have and how many threads were counted, which the end of the
-/// region gives back.
+/// Returns the size that the team may have, and how many threads were counted. The end of the
+/// region gives these back.
 fn reserve(here: CurrentThread, wanted: u32) -> (u32, u32) {
     if wanted == 1 || ult::mutant!(thread_limit_ignored) {
         return (wanted, 0);
@@ -322,9 +330,9 @@ fn reserve(here: CurrentThread, wanted: u32) -> (u32, u32) {
     (1 + more, counted)
 }
 
-/// The contention group.
+/// The contention group of the running thread.
 fn group(here: CurrentThread) -> &'static Group {
-    // SAFETY: the initial team of the group outlives every region in it.
+    // SAFETY: the initial team of the group outlives every region in the group.
     unsafe { &*here.team().plan().group }
 }
 
@@ -332,7 +340,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     let settings = env::settings();
     let outer = here.team().plan();
     let icv = here.task.icv.get();
-    // SAFETY: we are the forking thread and the team is between regions.
+    // SAFETY: this is the forking thread, and the team is between regions.
     let plan = unsafe { team.plan_mut() };
     team.set_size(size);
     put(&mut plan.body, body);
@@ -351,7 +359,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     put(&mut plan.group, outer.group);
     put(&mut plan.spin, among(team, outer.spin));
     if size == 1 {
-        team.set_gang(here.team().gang()); // otherwise `launch` does
+        team.set_gang(here.team().gang()); // in a larger team `launch` sets the gang
     }
     if plan.root_worker.map(ptr::from_ref) != outer.root_worker.map(ptr::from_ref) {
         plan.root_worker = outer.root_worker;
@@ -370,8 +378,8 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     );
 }
 
-/// Writes what is different from the last region's: members on other processors keep the rest in
-/// their caches.
+/// Writes a value only if it differs from that of the last region. An unchanged value stays in the
+/// caches of the processors on which the members run.
 #[inline(always)]
 fn put<T: PartialEq>(slot: &mut T, value: T) {
     if *slot != value {
@@ -379,11 +387,11 @@ fn put<T: PartialEq>(slot: &mut T, value: T) {
     }
 }
 
-/// Microseconds that members look before they sleep whose kernel threads outnumber the processors:
-/// whoever looks for longer keeps those from running for whom it waits.
+/// Microseconds that a member polls before it sleeps, if the members' kernel threads outnumber the
+/// processors. A member that polls longer keeps a processor from the threads that it waits for.
 const AMONG_MANY: u32 = 5;
 
-/// How members of `team` look before they sleep where those of smaller teams look as `spin` says.
+/// The spin policy for members of `team`; smaller teams wait by `spin`.
 pub fn among(team: &Team, spin: Spin) -> Spin {
     let own_kernel_threads = team.kind == TeamKind::KernelThreads;
     if own_kernel_threads && team.size() as usize > ult::sched::cores() {
@@ -393,10 +401,10 @@ pub fn among(team: &Team, spin: Spin) -> Spin {
     }
 }
 
-/// `pause` instructions per microsecond, for settings given in turns of a loop.
+/// `pause` instructions per microsecond, for settings that count loop iterations.
 const PAUSES_PER_MICRO: u64 = 40;
 
-/// How members look before they sleep, from the environment.
+/// The spin policy that the environment asks for.
 pub fn spin_for(settings: &Settings) -> Spin {
     let exactly = |micros| Spin::exactly(u32::try_from(micros).unwrap_or(u32::MAX - 1));
     match settings.spin {
@@ -410,7 +418,7 @@ pub fn spin_for(settings: &Settings) -> Spin {
 
 // ---- launching --------------------------------------------------------------
 
-/// Starts the threads of a planned region beside thread 0, which runs for `outer` so far.
+/// Starts the other threads of a planned region. Thread 0 runs for the gang `outer` until then.
 fn launch(team: &Team, outer: GangTag) {
     let level = outer.level + 1;
     if team.kind != TeamKind::Ults {
@@ -424,7 +432,7 @@ fn launch(team: &Team, outer: GangTag) {
     }
     super::assemble::sow(team, outer);
     let count = team.size() as usize - 1;
-    // SAFETY: `sow` has written the starts; we are the forking thread.
+    // SAFETY: `sow` has written the starts, and this is the forking thread.
     let ult_start = |i: usize| unsafe { member(team, i).ult_start() };
     let root_worker = team.plan().root_worker;
     match root_worker {
@@ -448,7 +456,7 @@ fn launch(team: &Team, outer: GangTag) {
     }
 }
 
-/// The member that starts `i`th beside thread 0.
+/// The thread with number `i` + 1.
 fn member(team: &Team, i: usize) -> &Thread {
     match team.thread(i as u32 + 1) {
         Some(thread) => thread,
@@ -456,8 +464,8 @@ fn member(team: &Team, i: usize) -> &Thread {
     }
 }
 
-/// Is the region gang-scheduled (`gang-sched-var`)? By default the outermost ones are, and those
-/// whose code was once seen waiting for its threads where the runtime cannot see it.
+/// Is the region gang-scheduled (`gang-sched-var`)? By default outermost regions are. Inner regions
+/// are if their code was once seen to wait for its threads outside of the runtime.
 fn is_ganged(team: &Team) -> bool {
     let plan = team.plan();
     match plan.icv.gang {

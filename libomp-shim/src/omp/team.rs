@@ -1,28 +1,28 @@
 //! A team of threads: what its members share during a region.
 //!
-//! What lives here: the descriptor, who its members are, and what makes it ready for the next
-//! region. What may not: forking and joining ([`super::parallel`]), how a team is put together
-//! ([`super::assemble`]), where tasks stand ([`super::queue`]). Fields are declared here alone;
-//! each file below works on some of them.
+//! What lives here: the descriptor, the members, and the reset before the next region. What does
+//! not: forking and joining ([`super::parallel`]), how a team is put together
+//! ([`super::assemble`]), and where ready tasks wait ([`super::queue`]). This file declares all
+//! fields; each file below works on some of them.
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `plan` | what a region is: code, levels, control variables, kind |
+//! | `plan` | the description of a region: code, levels, control variables, kind |
 //! | `members` | how members start a region, end it, leave, and come back |
 //! | `barrier` | the barrier, and cancellation, which ends it early |
 //! | `tasks` | whether the region uses tasks, and whether all of them are complete |
 //! | `waiting` | how threads of the team wait, and how they are woken |
 //!
-//! A team outlives its region: the thread that forked it keeps it, with its members waiting, for
-//! the next region it forks. Fields are grouped by who writes them:
+//! A team outlives its region: the forking thread keeps it, with its members, for the next region
+//! that it forks. The fields form two groups by the time at which they are written:
 //!
-//! * *between regions*, by the forking thread, before it publishes the next epoch: everything in
-//!   [`Plan`], the spawn group, the slots of members;
-//! * *any time, by anybody*: the atomics, each with its own cache line where it is hot.
+//! * *Between regions*, before the next epoch is published, by the forking thread: everything in
+//!   [`Plan`], the spawn group, and the slots of members.
+//! * *At any time, by any thread*: the atomics. A hot one has its own cache line.
 //!
-//! Rejected: a type of its own for each file below, as a field of the team. The barrier of the last
-//! arriver, the join and the first task each touch the counters of several, in an order that
-//! matters; they would pass each other references to all of them.
+//! Rejected: a type for each file below, as a field of the team. The barrier's last arriver, the
+//! join and the first task each touch the counters of several such types, in an order that matters.
+//! These types would pass each other references to all of them.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
@@ -59,11 +59,11 @@ pub use plan::{Body, ON_HOST, Plan, TeamKind};
 #[repr(align(128))]
 pub struct Padded<T>(pub T);
 
-/// What is new in each region, on one line: what else describes a region is often that of the one
-/// before, and stays in the caches of the members' processors.
+/// The data that change in each region, on one cache line. The rest of a region's description is
+/// often that of the region before, and stays in the caches of the members' processors.
 struct Start {
-    /// Region number in the upper 48 bits, number of threads in the lower 16: one store starts the
-    /// region.
+    /// The region number in the upper 48 bits, the number of threads in the lower 16. One store
+    /// starts the region.
     epoch: AtomicU64,
     /// See [`Team::gang`].
     gang: Cell<GangTag>,
@@ -72,59 +72,59 @@ struct Start {
 /// A team (OpenMP 5.2 §1.2.2).
 pub struct Team {
     plan: UnsafeCell<Plan>,
-    /// What the members' ULTs have in common, where they share workers.
+    /// The data that the ULTs of a region share, in a team of ULTs.
     spawn_group: UnsafeCell<SpawnGroup>,
     /// Where the threads run.
     pub kind: TeamKind,
-    /// Members by number; filled up to `attached`, of which the first `size` take part in the
+    /// Members by number, filled up to `attached`. The first `size` members take part in the
     /// region.
     slots: Box<[AtomicPtr<Thread>]>,
     attached: Cell<u32>,
-    /// Number of threads of the region. Not in the plan because members that still look for tasks
-    /// read it while the next region is being planned.
+    /// Number of threads of the region. Not part of the plan, because members that still search for
+    /// tasks read it while the next region is being planned.
     size: AtomicU32,
-    /// Generation of the process in which the members were started.
+    /// Generation of the process in which the members started.
     generation: u32,
-    /// The kernel thread that waits for them to leave.
+    /// The kernel thread that waits until the members have left.
     dismisser: AtomicPtr<Worker>,
-    /// Used in initial teams: threads of the contention group beyond the initial one.
+    /// In an initial team: threads of the contention group beyond the initial one.
     pub group: Group,
 
-    /// What every region writes.
+    /// Data that every region writes.
     start: Padded<Start>,
-    /// Members notified to leave for good.
+    /// Have the members been asked to leave for good?
     retired: AtomicBool,
-    /// Of a team whose members help until it says so: the epoch of the last region that has ended.
+    /// The epoch of the last region that has ended; for teams whose members help until the region
+    /// is closed.
     closed: AtomicU64,
-    /// Members on kernel threads of their own that have joined and still run with a TLS block that
-    /// is kept for them.
+    /// Members on kernel threads of their own that have joined and still run with their kept TLS
+    /// block.
     holding: AtomicU32,
-    /// Threads that have arrived at the present barrier. Those at the end of the region are counted
-    /// elsewhere, because a cancelled region is left with threads still counted at a barrier.
+    /// Threads that have arrived at the present barrier. Arrivals at the end of the region have
+    /// another counter, because a cancelled region ends with threads still counted here.
     arrived: Padded<AtomicU32>,
     /// Members besides thread 0 that have not left for good (`PRESENT`), and how many of them have
     /// arrived at the end of the region (`JOINED`).
     ending: Padded<AtomicU64>,
-    /// Of a team that shares workers: its members stay at the join, because the last region used
-    /// tasks.
+    /// In a team of ULTs: the last region used tasks, so members stay at the join.
     lingering: AtomicBool,
     passed: Padded<AtomicU64>,
     sleepers: Padded<AtomicU32>,
-    /// The kernel thread of the last arriver while it waits for the last tasks.
+    /// The worker of the last arriver while that thread waits for the last tasks.
     closer: AtomicPtr<Worker>,
     tasks_used: AtomicBool,
     foreign_completed: AtomicU64,
-    /// Kernel threads that complete a task of the team without being one of its threads: they may
-    /// still look at the team after the region has ended.
+    /// Kernel threads that complete a task of the team without being one of its threads. They may
+    /// still read the team after the region has ended.
     visitors: AtomicU32,
     team_queue: TeamQueue,
     hints: Hints,
     /// Null before the first task for free agents.
     pub(super) agents: AtomicPtr<Agents>,
     ring: WorkShareRing,
-    /// Number of `single` constructs begun.
+    /// Number of `single` constructs that have begun.
     pub singles: Padded<AtomicU64>,
-    /// What a `copyprivate` broadcasts.
+    /// The data that a `copyprivate` broadcasts.
     pub broadcast: AtomicPtr<()>,
     /// One slot per thread for tree reductions.
     pub contributions: Box<[Padded<AtomicPtr<()>>]>,
@@ -132,12 +132,12 @@ pub struct Team {
     construct_cancelled: AtomicBool,
     /// Reductions registered with the region (`reduction(task, …)` on `parallel`).
     pub reductions: AtomicPtr<()>,
-    /// What is kept for tools; between regions.
+    /// The record for tools. It is used between regions.
     pub tool: TeamRecord,
 }
 
-// SAFETY: `plan`, `spawn_group`, the gang and `attached` are written between regions by the forking
-// thread only; members read the plan after they have acquired the epoch that was released after the
+// SAFETY: the forking thread alone writes `plan`, `spawn_group`, the gang and `attached`, between
+// regions. Members read the plan after they acquired the epoch, which was released after the
 // writes. The rest is atomic.
 unsafe impl Sync for Team {}
 // SAFETY: as above.
@@ -223,27 +223,27 @@ impl Team {
     /// The plan of the running region.
     #[inline(always)]
     pub fn plan(&self) -> &Plan {
-        // SAFETY: constant while a region runs (see the type).
+        // SAFETY: the plan is constant while a region runs (see the type).
         unsafe { &*self.plan.get() }
     }
 
-    /// The plan, to be changed for the next region.
+    /// The plan, for changes before the next region.
     ///
     /// # Safety
-    /// Only the forking thread, between regions.
+    /// Only for the forking thread, between regions.
     #[allow(clippy::mut_from_ref, reason = "the safety contract is the borrow check")]
     pub unsafe fn plan_mut(&self) -> &mut Plan {
         // SAFETY: as the caller says.
         unsafe { &mut *self.plan.get() }
     }
 
-    /// Describes what the members' ULTs of the next region have in common.
+    /// Describes the data that the members' ULTs of the next region share.
     ///
     /// # Safety
-    /// Only the forking thread, between regions, when all members have left.
+    /// Only for the forking thread, between regions, when all members have left.
     pub unsafe fn set_spawn_group(&self, spawn_group: SpawnGroup) {
-        // SAFETY: as the caller says: nobody else reads or writes it. From region to region there
-        // is often nothing to change.
+        // SAFETY: as the caller says: no other thread reads or writes the group. It is written only
+        // if it changes, which is rare from region to region.
         unsafe {
             if *self.spawn_group.get() != spawn_group {
                 self.spawn_group.get().write(spawn_group);
@@ -251,7 +251,7 @@ impl Team {
         }
     }
 
-    /// What [`Team::set_spawn_group`] wrote.
+    /// The spawn group that [`Team::set_spawn_group`] wrote.
     pub fn spawn_group(&self) -> NonNull<SpawnGroup> {
         NonNull::from(&self.spawn_group).cast()
     }
@@ -263,7 +263,7 @@ impl Team {
         self.size.load(Ordering::Relaxed)
     }
 
-    /// Sets the number of threads of the next region; between regions, by the forking thread.
+    /// Sets the number of threads of the next region. For the forking thread, between regions.
     pub fn set_size(&self, size: u32) {
         if self.size() != size {
             // ORDERING: Relaxed; published by the epoch.
@@ -271,36 +271,36 @@ impl Team {
         }
     }
 
-    /// How many threads the team has room for.
+    /// The number of threads that the team has room for.
     pub fn capacity(&self) -> u32 {
         self.slots.len() as u32
     }
 
-    /// How many threads are attached, taking part or not.
+    /// The number of attached threads, whether or not they take part in the region.
     pub fn attached(&self) -> u32 {
         self.attached.get()
     }
 
-    /// Was this team made in this process, and not before a fork?
+    /// Was this team made in this process, after its last fork(2)?
     pub fn is_of_this_process(&self) -> bool {
         self.generation == ult::pool::generation()
     }
 
-    /// Is this the child of a fork, where the other threads of the team, or free agents with its
-    /// tasks, do not exist?
+    /// Is this the child of a fork(2), where the other threads of the team do not exist, or free
+    /// agents with its tasks do not?
     pub fn is_lost(&self) -> bool {
         !self.is_of_this_process() && (self.size() > 1 || self.has_lost_agents())
     }
 
-    /// Attaches the next member. Between regions, by the forking thread. The team owns it from here
-    /// on.
+    /// Attaches the next member. For the forking thread, between regions. From here on the team
+    /// owns the member.
     pub fn attach(&self, thread: Box<Thread>) -> &'static Thread {
         let at = self.attached.get();
         let thread = Box::into_raw(thread);
         // ORDERING: Release, pairs with the Acquire in `thread`.
         self.slots[at as usize].store(thread, Ordering::Release);
         self.attached.set(at + 1);
-        // SAFETY: it lives until the team is dismissed, which waits for the member.
+        // SAFETY: the thread lives until the team is dismissed, which waits for the member.
         unsafe { &*thread }
     }
 
@@ -309,7 +309,7 @@ impl Team {
     pub fn thread(&self, num: u32) -> Option<&Thread> {
         // ORDERING: Acquire, pairs with `attach`.
         let thread = self.slots.get(num as usize)?.load(Ordering::Acquire);
-        // SAFETY: null or a member, which lives as long as the team.
+        // SAFETY: null, or a member, which lives as long as the team.
         unsafe { thread.as_ref() }
     }
 
@@ -335,13 +335,13 @@ impl Team {
         self.ring.at(construct)
     }
 
-    /// The chunks that thread `num` has reserved of the worksharing loop it is in.
+    /// The chunks that thread `num` has reserved of its present worksharing loop.
     #[inline(always)]
     pub fn reserve(&self, num: u32) -> &ChunkReserve {
         self.ring.reserve(num)
     }
 
-    /// Takes over the forking thread's rounding mode and flush-to-zero.
+    /// Sets the forking thread's rounding mode and flush-to-zero in the calling thread.
     #[inline(always)]
     pub fn adopt_floating_point(&self) {
         let wanted = self.plan().floating_point;
@@ -351,10 +351,10 @@ impl Team {
         }
     }
 
-    /// Makes the team ready for the next region; between regions, by the forking thread.
+    /// Makes the team ready for the next region. For the forking thread, between regions.
     /// `constructs`: has the region used shared worksharing descriptors?
     pub fn reset(&self, constructs: bool) {
-        // ORDERING: Relaxed throughout; published by the next epoch.
+        // ORDERING: Relaxed in all of this function; the next epoch publishes the values.
         let used = self.has_used_tasks();
         if used {
             self.tasks_used.store(false, Ordering::Relaxed);

@@ -1,22 +1,25 @@
-//! The parking table: those who wait for a lock stand here, by the lock's address, in the order in
-//! which they came.
+//! The parking table: the contexts that wait for a lock, by the lock's address, in the order of
+//! their arrival.
 //!
-//! A waiter's record lives on its own suspended stack. A bucket is a short list under a lock of its
-//! own, held for a few dozen instructions, never across a wait. See `docs/protocols/lock.md` for
-//! the protocol; its invariants are
+//! What lives here: the records, the buckets, and the slow paths of taking and releasing a lock.
+//! What does not: the lock word and the fast paths ([`super`]).
 //!
-//! * **I1** a lock's word has `QUEUED` exactly while a record for it is in its bucket, and both
-//!   change under the bucket's lock; hence a holder that releases without the bucket's lock has
-//!   nobody to wake.
-//! * **I2** a record leaves the list before its owner returns; who stores `GRANTED` takes it off
-//!   first and does not touch it afterwards.
-//! * **I3** only the record of a lock that is first in the list is nudged or granted the lock. So
-//!   the waiters of a lock become ready in the order of their tickets, and the scheduler polls a
-//!   few of them only ([`ReadyOrder`]).
+//! The record of a waiter lies on the waiter's own suspended stack. A bucket is a short list under
+//! a lock of its own. This lock is held for a few dozen instructions, never across a wait. The
+//! protocol is in `docs/protocols/lock.md`; its invariants are:
 //!
-//! Everything carries the process's generation (how often it was forked): in the child of a fork a
-//! bucket locked by a thread that does not exist there counts as free, and records of the parent's
-//! waiters as gone.
+//! * **I1** A lock's word has `QUEUED` exactly while a record for the lock is in its bucket. Both
+//!   change under the bucket's lock. Hence a holder that releases without the bucket's lock has no
+//!   thread to wake.
+//! * **I2** A record leaves the list before its owner returns. The thread that stores `GRANTED`
+//!   removes the record first, and does not touch it afterwards.
+//! * **I3** Only the first record of a lock in the list is nudged or granted the lock. So the
+//!   waiters of a lock become ready in the order of their tickets, and the scheduler polls only a
+//!   few of them ([`ReadyOrder`]).
+//!
+//! Buckets and lists carry the process's generation, which counts its fork(2)s. In the child of a
+//! fork a bucket that a thread of the parent has locked counts as free. Records of the parent's
+//! waiters count as gone.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
@@ -28,18 +31,18 @@ use ult::worker::{self, Worker};
 use super::{CHECKED, LOCKED, Lock, QUEUED};
 use crate::omp::check;
 
-/// Waits for its turn.
+/// The waiter has been neither nudged nor granted the lock.
 const WAITING: u32 = 0;
-/// The lock was released; the waiter may compete for it. The record stays where it is.
+/// The lock was released, and the waiter may compete for it. The record stays in the list.
 const NUDGED: u32 = 1;
-/// The lock is the waiter's. The record has been taken off the list.
+/// The waiter has the lock. The record has been removed from the list.
 const GRANTED: u32 = 2;
 
-/// How long the first in line may lose against newcomers before the lock is handed to it, in
-/// microseconds.
+/// Microseconds for which the first waiter may lose against newcomers before a release passes the
+/// lock to it.
 const FAIR_AFTER: u64 = 500;
 
-/// How long a queued context looks before its worker may sleep.
+/// How long a queued context polls before its worker may sleep; in microseconds.
 const SPIN: Spin = Spin::exactly(20);
 
 /// A context that waits for a lock.
@@ -47,27 +50,27 @@ struct Waiter {
     lock: *const Lock,
     worker: &'static Worker,
     state: AtomicU32,
-    /// When it was first nudged, in microseconds; 0 for never. Under the bucket's lock.
+    /// Time of the first nudge, in microseconds; 0 if there was none. Under the bucket's lock.
     nudged_at: UnsafeCell<u64>,
     /// The next in the bucket's list. Under the bucket's lock.
     next: UnsafeCell<*const Waiter>,
-    /// Higher than those of all records before it. Written once, by its owner.
+    /// Number of the record, higher than those of all earlier records. Its owner writes it once.
     ticket: Cell<u64>,
 }
 
-/// Buckets; a power of two. Two locks that share one only share its short lock.
+/// Number of buckets; a power of two. Locks in one bucket share only the bucket's short lock.
 const BUCKETS: usize = 128;
 
 static TABLE: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 
 #[repr(align(64))]
 struct Bucket {
-    /// 0 when free, else the generation of the holder plus one.
+    /// 0 if the bucket is free; otherwise the generation of the holder plus one.
     holder: AtomicU32,
     list: UnsafeCell<ParkingList>,
 }
 
-/// First and last record, and the generation of the process they belong to.
+/// First and last record, and the generation of their process.
 struct ParkingList {
     first: *const Waiter,
     last: *const Waiter,
@@ -76,8 +79,8 @@ struct ParkingList {
     ticket: u64,
 }
 
-// SAFETY: `list` is touched only between `enter` and the drop of what it returns, which exclude
-// each other.
+// SAFETY: `list` is touched only between `enter` and the drop of the value that `enter` returns,
+// and these sections exclude each other.
 unsafe impl Sync for Bucket {}
 
 /// A locked bucket.
@@ -104,7 +107,7 @@ impl Bucket {
         while !self.try_enter(generation + 1) {
             turns += 1;
             if turns.is_multiple_of(64) {
-                ult::park::give_core(); // the holder may have lost its own
+                ult::park::give_core(); // the holder may have lost its own core
             } else {
                 ult::arch::pause();
             }
@@ -135,8 +138,8 @@ impl Drop for Locked<'_> {
 impl Locked<'_> {
     #[allow(clippy::mut_from_ref, reason = "the bucket is locked by us")]
     fn list(&self) -> &mut ParkingList {
-        // SAFETY: the bucket is ours while `self` exists; callers do not keep the reference across
-        // another call.
+        // SAFETY: the bucket is ours while `self` exists, and callers do not keep the reference
+        // across another call.
         unsafe { &mut *self.bucket.list.get() }
     }
 
@@ -160,7 +163,7 @@ impl Locked<'_> {
         waiter.ticket.set(list.ticket);
     }
 
-    /// The longest waiting record of `lock` that is not `except`.
+    /// The record of `lock` that has waited longest, apart from `except`.
     fn first(&self, lock: &Lock, except: *const Waiter) -> Option<&Waiter> {
         let mut at = self.list().first;
         // SAFETY: the records in the list are alive (I2) while the bucket is ours.
@@ -202,8 +205,8 @@ pub(super) fn acquire(lock: &Lock) {
     while !acquire_in_this_process(lock) {}
 }
 
-/// As [`acquire`]; false when another context of this kernel thread forked meanwhile and this is
-/// the child, where the record is forgotten.
+/// As [`acquire`]. False in the child of a fork(2) that another context of this kernel thread made
+/// meanwhile; the record is forgotten there.
 fn acquire_in_this_process(lock: &Lock) -> bool {
     let generation = ult::pool::generation();
     let forked = || ult::pool::generation() != generation;
@@ -219,7 +222,7 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
         return true;
     }
     loop {
-        // ORDERING: Acquire, pairs with the Release in `release`: with the grant come the last
+        // ORDERING: Acquire, pairs with the Release in `release`: the grant publishes the last
         // holder's writes.
         let ready = || waiter.state.load(Ordering::Acquire) != WAITING || forked();
         let wait = Wait { spin: SPIN, ..Wait::until(&ready) };
@@ -237,7 +240,7 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
     }
 }
 
-/// Queues for a held lock; false when it was free by now and has been taken instead.
+/// Queues for a held lock. False if the lock had become free; the caller has then taken it.
 fn enqueue(lock: &Lock, waiter: &Waiter) -> bool {
     let bucket = bucket(lock);
     loop {
@@ -253,11 +256,11 @@ fn enqueue(lock: &Lock, waiter: &Waiter) -> bool {
     }
 }
 
-/// What a waiter does that was nudged or granted the lock: true when it has the lock and is off the
-/// list.
+/// Competes for the lock after a nudge or a grant. True if the waiter has the lock and its record
+/// is off the list.
 fn compete(lock: &Lock, waiter: &Waiter) -> bool {
     let bucket = bucket(lock);
-    // ORDERING: Acquire, as in `acquire_in_this_process`; it may have been granted meanwhile.
+    // ORDERING: Acquire, as in `acquire_in_this_process`; the lock may have been granted meanwhile.
     if waiter.state.load(Ordering::Acquire) == GRANTED {
         return true;
     }
@@ -265,8 +268,10 @@ fn compete(lock: &Lock, waiter: &Waiter) -> bool {
     loop {
         let seen = lock.load();
         if seen & LOCKED != 0 {
-            // The holder will release under the bucket's lock (I1), so after this, and nudge again.
-            // ORDERING: Relaxed; the bucket's lock orders it for `release`, and nobody else stores.
+            // By I1 the holder will release under the bucket's lock, so it does that later and
+            // nudges again.
+            // ORDERING: Relaxed; the bucket's lock orders this store for `release`, and no other
+            // thread stores.
             waiter.state.store(WAITING, Ordering::Relaxed);
             return false;
         }
@@ -277,7 +282,7 @@ fn compete(lock: &Lock, waiter: &Waiter) -> bool {
     }
 }
 
-/// Releases a lock that somebody may be queued for.
+/// Releases a lock that a waiter may be queued for.
 #[cold]
 #[inline(never)]
 pub(super) fn release(lock: &Lock) {
@@ -286,7 +291,7 @@ pub(super) fn release(lock: &Lock) {
     }
     let bucket = bucket(lock);
     let Some(waiter) = bucket.first(lock, ptr::null()) else {
-        // Misuse, or a waiter of the parent process.
+        // The program misused the lock, or the waiter was in the parent process.
         lock.clear(LOCKED | QUEUED);
         return;
     };
@@ -299,8 +304,8 @@ pub(super) fn release(lock: &Lock) {
         if ult::mutant!(lock_handed_to_two) {
             lock.clear(LOCKED)
         }
-        // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. The record may be
-        // gone after this.
+        // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. After this store
+        // the record may be gone.
         waiter.state.store(GRANTED, Ordering::Release);
     } else {
         lock.clear(LOCKED);
@@ -311,7 +316,7 @@ pub(super) fn release(lock: &Lock) {
     worker.wake();
 }
 
-/// Has this waiter lost against newcomers for too long? Under the bucket's lock.
+/// Has this waiter lost against newcomers for [`FAIR_AFTER`]? Under the bucket's lock.
 fn is_due(waiter: &Waiter) -> bool {
     if ult::mutant!(lock_unfair) {
         return false;

@@ -1,12 +1,12 @@
 //! The barrier of a team, and cancellation, which ends it early.
 //!
-//! What lives here: arrival and release, what was cancelled. Each operation has two forms:
-//! `WATCHED` where somebody may watch ([`ult::watch`]). What may not: the end of a region
-//! (`members`), whether all tasks are complete (`tasks`), where cancellation points look
-//! (`crate::omp::cancel`).
+//! What lives here: arrival, release, and the flags of cancellation. Each operation has two forms;
+//! the `WATCHED` form is for programs with an observer ([`ult::watch`]). What does not: the end of
+//! a region (`members`), whether all tasks are complete (`tasks`), and where cancellation points
+//! check (`crate::omp::cancel`).
 //!
-//! The last thread that arrives waits until the team is quiet, then lets the others go. The count
-//! of arrivals is not that of the region's end: a cancelled region is left with threads still
+//! The last thread that arrives waits until the team is quiet, and then releases the other threads.
+//! The end of the region has its own count of arrivals: a cancelled region ends with threads still
 //! counted here.
 
 use core::ffi::c_void;
@@ -23,7 +23,7 @@ use super::{Team, TeamKind};
 
 impl Team {
     /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before
-    /// anyone goes on. True in the thread that arrived last.
+    /// any thread continues. True in the thread that arrived last.
     #[inline(always)]
     fn barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
         let is_last = self.pass::<WATCHED>(thread);
@@ -62,7 +62,7 @@ impl Team {
     #[inline(always)]
     fn arrive(&self) -> u32 {
         // ORDERING: AcqRel; Release publishes this thread's writes to the last arriver, Acquire
-        // shows it everybody's.
+        // shows the last arriver the writes of all threads.
         self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1
     }
 
@@ -79,21 +79,23 @@ impl Team {
     /// A barrier of a team of one.
     fn pass_alone(&self) {
         self.forget_cancelled_construct();
-        // ORDERING: Relaxed; nobody else is there.
+        // ORDERING: Relaxed; the team has no other thread.
         self.passed.0.store(self.phase() + 1, Ordering::Relaxed);
     }
 
     #[inline]
     fn await_release(&self, thread: &Thread, passed: u64) {
-        // In a cancelled region the others may have left for its end: an orphaned function's
-        // barrier cannot be reported that it is inside one, so it is left, too.
+        // In a cancelled region the other threads may have left for the end of the region. A
+        // barrier in an orphaned function does not know that it is in such a region, so the thread
+        // leaves it, too.
         // ORDERING: Acquire, pairs with `release`.
         self.help_at_barrier(thread, passed, &|| {
             self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
         });
     }
 
-    /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
+    /// A barrier that threads leave early if the region is cancelled (5.2 §11.2). True if the
+    /// region has been cancelled.
     fn cancellable_barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
         let size = self.size();
         if self.is_cancelled() {
@@ -120,28 +122,28 @@ impl Team {
         self.is_cancelled()
     }
 
-    /// The first of two events for a detector of races, eight bytes apart.
+    /// The first of two events for a race detector; the second lies eight bytes behind it.
     pub(in crate::omp) fn barrier_event(&self) -> *const u8 {
         (&raw const self.arrived.0).cast()
     }
 
-    /// How many barriers the team has passed: constant while its threads are inside one worksharing
-    /// construct.
+    /// How many barriers the team has passed. The number is constant while the team's threads are
+    /// inside one worksharing construct.
     #[inline(always)]
     pub fn phase(&self) -> u64 {
-        // ORDERING: Relaxed; asked by threads of the team, which have passed those barriers
+        // ORDERING: Relaxed; the callers are threads of the team, which have passed those barriers
         // themselves.
         self.passed.0.load(Ordering::Relaxed)
     }
 
-    /// `cancel parallel`.
+    /// Cancels the region (`cancel parallel`).
     pub fn cancel(&self) {
         // ORDERING: Relaxed; observed eventually, and at the next barrier at the latest.
         self.cancelled.store(true, Ordering::Relaxed);
         self.wake_all();
     }
 
-    /// `cancel for` and `cancel sections`.
+    /// Cancels the present worksharing construct (`cancel for` and `cancel sections`).
     pub fn cancel_construct(&self) {
         // ORDERING: Relaxed; observed eventually, it publishes nothing.
         self.construct_cancelled.store(true, Ordering::Relaxed);
@@ -169,18 +171,18 @@ impl Team {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// May threads of the team never come to where others wait for them: because they left a
-    /// cancelled region, or were left behind by a fork?
+    /// May some threads of the team never reach the point where others wait for them? They may have
+    /// left a cancelled region, or a fork(2) may have left them behind.
     pub fn is_abandoned(&self) -> bool {
         self.is_cancelled() || self.is_lost()
     }
 }
 
-/// A call of compiled code that waits in a barrier: what it was, and clang's `ident_t`, or null.
+/// A call of compiled code that waits in a barrier: its kind, and clang's `ident_t` or null.
 pub type BarrierCall = (sync_points::BarrierKind, *const c_void);
 
-/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing), by
-/// `call`. `kind` says for tools which of them it is.
+/// The team barrier of the running code (`barrier`, and the implicit barriers of worksharing),
+/// reached by `call`. `kind` tells tools which of these it is.
 #[inline]
 pub fn barrier(here: CurrentThread, call: BarrierCall, kind: impl FnOnce() -> SyncKind) -> bool {
     if watch::anybody() { barrier_watched(here, call, kind()) } else { barrier_unwatched(here) }
@@ -198,7 +200,8 @@ fn barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: Syn
     hook::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
 }
 
-/// As [`barrier`]; left early when the region is cancelled: true if it has been.
+/// As [`barrier`], but threads leave early if the region is cancelled. True if the region has been
+/// cancelled.
 #[inline]
 pub fn cancellable_barrier(here: CurrentThread, call: BarrierCall, kind: impl FnOnce() -> SyncKind) -> bool {
     if watch::anybody() {

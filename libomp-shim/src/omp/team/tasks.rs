@@ -1,12 +1,14 @@
-//! What a team knows of its tasks: whether there are any, and whether all are complete.
+//! The tasks of a team: whether there are any, and whether all are complete.
 //!
-//! What lives here: the note that the region uses tasks, the sums of created and completed ones,
-//! who waits for the last of them, and the team's own places for tasks. What may not: those places
-//! themselves and who takes what ([`crate::omp::queue`]), what a task is ([`crate::omp::task`]).
+//! What lives here: the note that the region uses tasks, the sums of created and completed tasks,
+//! the wait for the last of them, and the team's own queues. What does not: these queues themselves
+//! and which thread takes which task ([`crate::omp::queue`]), and the tasks ([`crate::omp::task`]).
 //!
-//! Rejected: one counter of incomplete tasks per team, which puts every task of every thread on one
-//! cache line; resetting the threads' counters between regions, which writes every member's line at
-//! each fork; telling the closer only once no task is found (`docs/protocols/team.md`).
+//! Rejected:
+//! * One counter of incomplete tasks per team. Every task of every thread would write one cache
+//!   line.
+//! * Resetting the threads' counters between regions. Each fork would write every member's line.
+//! * Notifying the closer only once no task is found (`docs/protocols/team.md`).
 
 use core::ptr;
 use core::sync::atomic::{Ordering, fence};
@@ -19,12 +21,12 @@ use super::waiting::WaitSite;
 use super::{Team, TeamKind};
 
 impl Team {
-    /// Tasks that stand nowhere else.
+    /// The queue of ready tasks that are in no thread's deque.
     pub fn team_queue(&self) -> &TeamQueue {
         &self.team_queue
     }
 
-    /// Tasks that stand where their data are.
+    /// The queues of tasks that are placed by the location of their data.
     pub fn hints(&self) -> &Hints {
         &self.hints
     }
@@ -50,7 +52,7 @@ impl Team {
         self.tasks_used.load(Ordering::Relaxed)
     }
 
-    /// Notes that tasks are used. By a thread of the team.
+    /// Notes that the region uses tasks. For a thread of the team.
     #[inline(always)]
     pub fn use_tasks(&self) {
         if !self.has_used_tasks() {
@@ -63,8 +65,8 @@ impl Team {
         // ORDERING: Relaxed, as above.
         self.tasks_used.store(true, Ordering::Relaxed);
         if self.kind == TeamKind::Ults && self.size() > 1 {
-            // ORDERING: SeqCst, pairs with the fence in `retire_members`: who has left is seen
-            // here, or sees that tasks are used.
+            // ORDERING: SeqCst, pairs with the fence in `retire_members`: a member that has left is
+            // seen here, or its worker sees there that tasks are used.
             fence(Ordering::SeqCst);
             self.revive_members();
         }
@@ -77,34 +79,36 @@ impl Team {
             return;
         }
         // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in
-        // `park_unless` (here) and `notify_closer` (there) make sure that one side sees the other.
+        // `park_unless` (here) and `notify_closer` (there) ensure that one side sees the other.
         self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
-        // To see whether the team is quiet means to look at all its threads; as long as there are
-        // tasks, it is not. Nor while the thread itself has begun one and not ended it: then others
-        // are asked whether they go on here, again and again.
+        // A check whether the team is quiet reads the counters of all its threads, and fails as
+        // long as there are tasks. It would also fail while the thread itself has begun a task and
+        // not ended it. Then the scheduler calls this condition again and again, so `begun` is
+        // checked first.
         // SAFETY: own thread only: conditions are called on its worker.
         let begun = || !unsafe { thread.own() }.tied.is_empty();
         self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), WaitSite::Closing);
-        // ORDERING: Relaxed; a late notifier wakes for nothing.
+        // ORDERING: Relaxed; a late notification wakes the worker for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Does somebody wait in [`Team::await_quiet`]?
+    /// Does a thread wait in [`Team::await_quiet`]?
     pub fn is_closing(&self) -> bool {
-        // ORDERING: Relaxed; only notified.
+        // ORDERING: Relaxed; the result decides only whether to notify.
         !self.closer.load(Ordering::Relaxed).is_null()
     }
 
     /// Are all tasks of the team complete? Exact once every thread of the team waits at a barrier.
     ///
     /// Completions are summed first, creations afterwards. Both only grow, and a task is created
-    /// before it completes; so completions at the end of the first pass ≥ the first sum = the
-    /// second sum ≥ creations at that moment: nothing was incomplete then, and with every
-    /// thread at the barrier nothing can have been created since.
+    /// before it completes. So completions at the end of the first pass ≥ the first sum = the
+    /// second sum ≥ creations at that moment. Hence no task was incomplete then. With every thread
+    /// at the barrier, no task can have been created since.
     ///
-    /// All attached members are asked, not only those of this region: the counters go on from
-    /// region to region, and what a larger team left in a member that takes no part now belongs
-    /// to the sum. So do free agents: a record comes before what is counted in it.
+    /// The sums include all attached members, not only those of this region. The counters continue
+    /// from region to region: a larger team's completions in a member that takes no part now belong
+    /// to the sum. The sums also include free agents; an agent's record exists before anything is
+    /// counted in it.
     fn is_quiet(&self) -> bool {
         let members = || (0..self.attached()).filter_map(|n| self.thread(n));
         let agents = self.agents_of_any_process();
@@ -118,19 +122,19 @@ impl Team {
         completed == members().map(Thread::created).sum::<u64>() + agents.map_or(0, Agents::created)
     }
 
-    /// Are tasks incomplete, for events that are still to come? Asked by the only thread of the
+    /// Are tasks incomplete because of events that are still to come? For the only thread of the
     /// team.
     pub fn has_incomplete_tasks(&self) -> bool {
         !self.is_quiet()
     }
 
-    /// Wakes the last arriver of a barrier if it sleeps until the tasks are complete. By who has
-    /// completed one, before it does anything else for long. The closer's own worker asks it
-    /// anyway, before it sleeps.
+    /// Wakes the last arriver of a barrier if it sleeps until the tasks are complete. Called after
+    /// a task has completed, before any other long work. The closer's own worker checks the sums
+    /// anyway before it sleeps.
     pub fn notify_closer(&self) {
-        // ORDERING: SeqCst fence between our completion counts and the look at `closer`; pairs with
-        // the fence in `park_unless` between the closer's registration and its last look at the
-        // counts.
+        // ORDERING: SeqCst fence between our completion counts and the read of `closer`. It pairs
+        // with the fence in `park_unless` between the closer's registration and its last read of
+        // the counts.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Acquire, pairs with `await_quiet`.
         let closer = self.closer.load(Ordering::Acquire);
@@ -140,7 +144,7 @@ impl Team {
         }
     }
 
-    /// Counts a task completed where no thread of the team ran.
+    /// Counts a task that completed outside of the team's threads.
     pub fn count_foreign_completion(&self) {
         // ORDERING: Relaxed; published by the next line, before which the team cannot go away.
         self.visitors.fetch_add(1, Ordering::Relaxed);
@@ -151,8 +155,8 @@ impl Team {
         self.visitors.fetch_sub(1, Ordering::Release);
     }
 
-    /// Waits for those who complete a task from outside: a few instructions. Before the team is
-    /// freed.
+    /// Waits until no kernel thread is in [`Team::count_foreign_completion`], which takes a few
+    /// instructions. Called before the team is freed.
     pub fn await_visitors(&self) {
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {

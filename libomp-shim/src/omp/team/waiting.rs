@@ -1,14 +1,14 @@
 //! How threads of a team wait at task scheduling points, and how they are woken.
 //!
-//! What lives here: waiting with tasks meanwhile, the wake-up of one sleeper or all. What may not:
-//! conditions (those who wait have them), which task is taken ([`queue`]), sleeping itself
-//! ([`ult::sched`]).
+//! What lives here: waiting while tasks run, and the wake-up of one sleeper or all. What does not:
+//! the conditions (each waiting thread has its own), the choice of a task ([`queue`]), and sleeping
+//! itself ([`ult::sched`]).
 //!
-//! Who makes a condition true publishes it, fences, and looks at `sleepers`; who sleeps counts
-//! itself there, fences, and looks once more. One new task wakes one thread that can take it, and
-//! who was woken for nothing wakes another in its place.
+//! A thread that makes a condition true publishes it, fences, and reads `sleepers`. A thread that
+//! sleeps counts itself there, fences, and checks its condition once more. One new task wakes one
+//! thread that can take it. A thread that was woken for nothing wakes another one in its place.
 //!
-//! Rejected: waking all sleepers for each task: most look, find nothing, and sleep again.
+//! Rejected: waking all sleepers for each task. Most of them search, find nothing, and sleep again.
 
 use core::cell::Cell;
 use core::ptr;
@@ -21,22 +21,22 @@ use super::super::queue;
 use super::super::thread::Thread;
 use super::Team;
 
-/// Where a thread waits.
+/// The reason for which a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitSite {
-    /// In a task, for some of the others.
+    /// In a task, for some other tasks.
     Task,
     /// At the barrier with this number: for all threads and tasks of the team.
     Barrier(u64),
-    /// At a barrier, as the last to arrive: for the tasks of the team.
+    /// At a barrier, as the last thread to arrive: for the tasks of the team.
     Closing,
-    /// At the end of the region: as at a barrier, and its own part is over.
+    /// At the end of the region: as at a barrier, but the thread's own part of the region is over.
     Join,
 }
 
 impl Team {
-    /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a
-    /// fork nobody else makes `done` true: there the wait is also over when `thread` finds no
+    /// Waits at a task scheduling point until `done`, and runs tasks meanwhile. In the child of a
+    /// fork(2) no other thread makes `done` true. There the wait also ends when `thread` finds no
     /// more tasks.
     pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Task);
@@ -47,24 +47,25 @@ impl Team {
         self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Barrier(passed));
     }
 
-    /// As [`Team::help_until`], for a condition that nobody tells of: it is looked at without end.
+    /// As [`Team::help_until`], for a condition of which the worker is not notified: the worker
+    /// polls it without sleeping.
     pub fn help_polling(&self, thread: &Thread, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), Spin::POLLING, WaitSite::Task);
     }
 
-    /// As [`Team::help_polling`], without running tasks: other threads of the worker go on.
+    /// As [`Team::help_polling`], without running tasks. Other threads of the worker continue.
     pub fn wait_polling(&self, done: &dyn Fn() -> bool) {
         wait_alone(done, Spin::POLLING);
     }
 
-    /// As [`Team::wait_polling`], for a condition of which the worker is notified: whoever makes it
-    /// true wakes it.
+    /// As [`Team::wait_polling`], for a condition of which the worker is notified: the thread that
+    /// makes the condition true wakes the worker.
     pub fn wait_until(&self, done: &dyn Fn() -> bool) {
         wait_alone(done, self.spin());
     }
 
-    /// [`Team::help_until`]. As long as `more` holds, one task may follow the other without another
-    /// look at `done`.
+    /// As [`Team::help_until`]. While `more` holds, one task may follow another without a further
+    /// check of `done`.
     pub(super) fn help_while(
         &self,
         thread: &Thread,
@@ -88,7 +89,7 @@ impl Team {
             alone: self.size() == 1,
         };
         let order = match place {
-            // All of them go on together, by their numbers.
+            // All waiting threads are resumed together, in the order of their numbers.
             WaitSite::Barrier(number) => Some(ReadyOrder::at(&self.passed, number, thread.num().into())),
             WaitSite::Task | WaitSite::Closing | WaitSite::Join => None,
         };
@@ -104,19 +105,19 @@ impl Team {
         self.pass_wake_up_on();
     }
 
-    /// The wake-up that came with a new task may have gone to a member whose own wait was just
-    /// over: before it goes back to the program it wakes another.
+    /// Passes on a wake-up. The wake-up for a new task may have reached a member whose own wait was
+    /// just over. Such a member wakes another one before it returns to the program.
     #[inline]
     pub fn pass_wake_up_on(&self) {
-        // ORDERING: Relaxed; the task and the sleeper that matter are older than the wake-up we may
-        // have received.
+        // ORDERING: Relaxed; the task and the sleeper that matter are older than the wake-up that
+        // this thread may have received.
         if self.has_used_tasks() && self.sleepers.0.load(Ordering::Relaxed) != 0 && self.has_ready_tasks() {
             self.wake_one();
         }
     }
 
-    /// Wakes `thread` if it sleeps, because there is a task that it should take, or else some other
-    /// sleeping member.
+    /// Wakes `thread`, if it sleeps, because there is a task that it should take. Otherwise wakes
+    /// some other sleeping member.
     pub fn wake_for(&self, thread: &Thread) {
         // ORDERING: SeqCst fence, as in `wake_one`.
         core::sync::atomic::fence(Ordering::SeqCst);
@@ -131,8 +132,8 @@ impl Team {
     /// Wakes one sleeping member, if any sleeps, because there is a task to take.
     #[inline]
     pub fn wake_one(&self) {
-        // ORDERING: SeqCst fence between the push and the look at the sleepers; pairs with the
-        // increment in `ult::sched` that precedes the sleeper's last look at the queues.
+        // ORDERING: SeqCst fence between the push and the read of the sleepers. It pairs with the
+        // increment in `ult::sched` that precedes the sleeper's last search of the queues.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
         if self.sleepers.0.load(Ordering::Relaxed) != 0 {
@@ -147,8 +148,8 @@ impl Team {
         let others = || self.helpers(size).filter_map(Thread::host).filter(|w| !ptr::eq(*w, me));
         let mut rests = false;
         for worker in others() {
-            // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes
-            // no task of this team.
+            // A member that sleeps at a lock or in a nested region also counts as a sleeper, but
+            // takes no task of this team.
             if worker.wake_seeker(&self.sleepers.0) {
                 return;
             }
@@ -165,7 +166,7 @@ impl Team {
     }
 
     pub(super) fn wake_members(&self, count: u32) {
-        // ORDERING: SeqCst fence, as in `wake_one`: between the published event and the look at the
+        // ORDERING: SeqCst fence, as in `wake_one`: between the published event and the read of the
         // sleepers.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
@@ -186,7 +187,7 @@ impl Team {
         &self.sleepers.0
     }
 
-    /// How members look before they sleep.
+    /// How members poll before they sleep.
     pub fn spin(&self) -> Spin {
         self.plan().spin
     }

@@ -1,28 +1,34 @@
-//! Batches of small chunks: `nonmonotonic:dynamic` loops (OpenMP 5.2 §11.5.3; `dynamic` without a
-//! modifier is one).
+//! Batches of small chunks, for `nonmonotonic:dynamic` loops (OpenMP 5.2 §11.5.3). A `dynamic` loop
+//! without a modifier is such a loop.
 //!
-//! With bodies of a few nanoseconds a `dynamic` loop costs what its counter costs: the threads pull
-//! its cache line to and fro for every chunk. A thread whose last chunks were quick therefore
-//! reserves several at once. They stand in its [`ChunkReserve`], on a cache line of its own, from
-//! where it takes them one by one, and so may anybody who finds the counter at its end: no chunk
-//! waits behind a slow one while a thread of the team has nothing to do. The protocol is in
-//! `docs/protocols/worksharing.md`.
+//! What does not live here: the loop and its counter ([`super::dispatch`]), and the sizes of chunks
+//! ([`super::schedule`]).
 //!
-//! How many ([`Batch`]): one at first; twice as many when the last ones took less than
-//! [`QUICK_CHUNK_TICKS`] each, up to [`BATCH_CHUNKS`]; one again when they did not, and for the
-//! next [`UNTIMED_CHUNKS`] chunks the clock is not even read. Never more than a small part of what
-//! is left. So a loop whose bodies take a fifth of a microsecond or more never has a reserve.
+//! If the bodies of a `dynamic` loop take a few nanoseconds, the loop costs as much as its counter:
+//! the threads pull the counter's cache line to and fro for every chunk. A thread whose last chunks
+//! were quick therefore reserves several chunks at once. They lie in its [`ChunkReserve`], on a
+//! cache line of its own. The thread takes them from there one by one. A thread that finds the
+//! counter at its end may take them too. So no chunk waits behind a slow one while a thread of the
+//! team has nothing to do. The protocol is in `docs/protocols/worksharing.md`.
 //!
-//! Tried and rejected: reserves that nobody else may touch (an atomic instruction less per chunk,
-//! but the chunks behind a sudden slow one wait for it, and iterations that wait for each other
-//! hang); more chunks per batch by the number of threads instead of by time (an uneven loop of long
-//! bodies loses its balance); the last chunk from the counter like the others (its thread must then
-//! steal none, or `lastprivate` keeps what the stolen one computed, and iterations that wait for
-//! each other hang again).
+//! *Size of a batch* ([`Batch`]). The first batch has one chunk. If the chunks of a batch took less
+//! than [`QUICK_CHUNK_TICKS`] each, the next batch has twice as many, up to [`BATCH_CHUNKS`].
+//! Otherwise the next batch has one chunk again, and the thread does not read the clock for the
+//! next [`UNTIMED_CHUNKS`] chunks. A batch is always a small part of the remaining chunks. So a
+//! loop whose bodies take a fifth of a microsecond or more never has a reserve.
 //!
-//! What `lastprivate` keeps is what the thread of the last chunk has computed *last*. So that chunk
-//! is not in the counter: the first thread that finds neither a chunk there nor one in a reserve
-//! takes it, and is at its end with it.
+//! *The last chunk.* `lastprivate` keeps the value that the thread of the last chunk computed
+//! *last*. Therefore the last chunk is not in the counter. The first thread that finds no chunk in
+//! the counter and none in a reserve takes it, and takes no chunk after it.
+//!
+//! Tried and rejected:
+//! * Reserves that no other thread may touch. They save an atomic instruction per chunk. But chunks
+//!   behind a sudden slow one wait for it, and iterations that wait for each other hang.
+//! * Larger batches by the number of threads instead of by time. An uneven loop of long bodies then
+//!   loses its balance.
+//! * The last chunk from the counter, like the others. Its thread must then steal no chunk, or
+//!   `lastprivate` keeps the value of a stolen chunk; and iterations that wait for each other hang
+//!   again.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -31,28 +37,37 @@ use crate::omp::thread::CurrentThread;
 
 use super::WorkShare;
 
-/// Ticks ([`ult::arch::ticks`]) below which a chunk is quick: some 100 ns, a fraction of what the
-/// counter costs many threads.
+/// Time of a chunk, in ticks ([`ult::arch::ticks`]), up to which the chunk is quick. Derived: some
+/// 100 ns, a fraction of the time that the counter costs if many threads use it.
 const QUICK_CHUNK_TICKS: u64 = 256;
-/// Chunks reserved at most.
+/// Largest number of chunks in a batch. Chosen: one addition to the counter then serves many
+/// chunks, and the number fits its 8 bits; any value from 32 to 128 will do.
 const BATCH_CHUNKS: u64 = 64;
-/// Chunks after a slow one for which the clock is not read.
+/// Number of chunks after a slow one for which the clock is not read. Chosen: the clock is then
+/// read for few of the slow chunks; any value from 8 to 64 will do.
 const UNTIMED_CHUNKS: u32 = 16;
-/// A batch is at most this part of what is left for each thread.
+/// Number of batches that a thread's even share of the remaining chunks has room for, at least.
+/// Chosen: the threads still end at nearly the same time; any value from 2 to 8 will do.
 const SHARES_PER_BATCH: u64 = 4;
-/// Loops with more chunks have no batches: their numbers do not fit a [`ChunkReserve`].
+/// Number of chunks from which on a loop has no batches. Derived: the number of a chunk has 48 bits
+/// in a [`ChunkReserve`].
 const UNBATCHED_CHUNKS: u64 = 1 << 48;
 
-/// Chunks that a thread has reserved: the number of its construct (8 bits), the next chunk (48),
-/// how many there are (8).
+/// Chunks that a thread has reserved, in one word: the number of the construct (8 bits), the next
+/// chunk (48 bits), and the number of chunks (8 bits).
 ///
-/// Eight bits tell constructs apart because threads of a team are never more than a round of the
+/// Eight bits are enough to tell constructs apart. Threads of a team are at most one round of the
 /// ring from each other, and a thread empties its reserve when it leaves.
 pub struct ChunkReserve(AtomicU64);
 
+/// Mask of the number of chunks in a word, the lowest 8 bits. Derived: from the layout of
+/// [`ChunkReserve`].
 const COUNT: u64 = 0xFF;
+/// Position of the construct's number in a word, in bits. Derived: from the layout of
+/// [`ChunkReserve`].
 const TAG_SHIFT: u32 = 56;
-/// Added to a word: one chunk fewer, and the next is the one after it.
+/// Summand that takes one chunk from a word: the number of chunks decreases by 1, and the next
+/// chunk increases by 1. Derived: from the layout of [`ChunkReserve`].
 const TAKE_ONE: u64 = (1 << 8) - 1;
 
 impl Default for ChunkReserve {
@@ -65,12 +80,12 @@ impl ChunkReserve {
     /// Takes the next chunk out of the thread's own reserve.
     #[inline(always)]
     pub(super) fn take(&self) -> Option<u64> {
-        // ORDERING: Relaxed; chunks are numbers, what they stand for was published by the
-        // construct's sequence number.
+        // ORDERING: Relaxed; chunks are numbers, and the construct's sequence number has published
+        // the data behind them.
         let mut word = self.0.load(Ordering::Relaxed);
         while word & COUNT != 0 {
-            // ORDERING: Relaxed, as above; a word never comes back, so the exchange fails if
-            // somebody took a chunk meanwhile.
+            // ORDERING: Relaxed, as above. A word never comes back, so the exchange fails if
+            // another thread has taken a chunk meanwhile.
             match self.0.compare_exchange_weak(word, word + TAKE_ONE, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some(number(word)),
                 Err(now) => word = now,
@@ -93,18 +108,18 @@ impl ChunkReserve {
         None
     }
 
-    /// Puts `count` chunks from `first` on into the empty reserve, which nobody else changes while
-    /// it is empty.
+    /// Puts `count` chunks, from `first` on, into the empty reserve. No other thread changes an
+    /// empty reserve.
     fn fill(&self, construct: u64, first: u64, count: u64) {
         // ORDERING: Relaxed, as in `take`.
         self.0.store((construct & 0xFF) << TAG_SHIFT | first << 8 | count, Ordering::Relaxed);
     }
 
-    /// Empties a reserve whose chunks nobody will execute: the construct was cancelled.
+    /// Empties a reserve whose chunks no thread will execute, because the construct was cancelled.
     #[inline]
     pub(super) fn clear(&self) {
-        // ORDERING: Relaxed, as in `take`: an exchange that is under way succeeds before this or
-        // fails.
+        // ORDERING: Relaxed, as in `take`. An exchange by another thread succeeds before this store
+        // or fails.
         if self.0.load(Ordering::Relaxed) & COUNT != 0 {
             self.0.store(0, Ordering::Relaxed);
         }
@@ -115,25 +130,26 @@ fn number(word: u64) -> u64 {
     (word << 8) >> 16
 }
 
-/// How a thread takes the chunks of the loop it is in.
+/// How a thread takes the chunks of its present loop.
 pub(super) struct Batch {
-    /// Null when the loop has no batches, or the thread is in none.
+    /// Null if the loop has no batches, or the thread is in no loop.
     reserve: *const ChunkReserve,
     construct: u64,
-    /// Chunks of the loop; 0 when they are taken one by one.
+    /// Number of chunks of the loop; 0 if they are taken one by one.
     chunks: u64,
-    /// Chunks to reserve next.
+    /// Number of chunks in the next batch.
     size: u64,
-    /// Chunks taken last, and when; 0: the clock was not read.
+    /// Number of chunks in the last batch, and when the thread took it; 0 if the clock was not
+    /// read.
     taken: u64,
     since: u64,
-    /// Chunks to come for which the clock is not read.
+    /// Number of chunks to come for which the clock is not read.
     pause: u32,
     /// The last chunk that came from the counter.
     seen: u64,
-    /// Where a chunk was stolen last.
+    /// The thread from which a chunk was stolen last.
     victim: u32,
-    /// The thread has taken the loop's last chunk and takes no other.
+    /// The thread has taken the loop's last chunk, and takes no other chunk.
     ends: bool,
 }
 
@@ -155,7 +171,7 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// The thread enters a loop of so many chunks.
+    /// The thread enters a loop of `chunks` chunks.
     pub(super) fn begin(&mut self, here: CurrentThread, construct: u64, chunks: u64) {
         *self = Self::of(construct, chunks);
         self.reserve = here.team().reserve(here.thread.num());
@@ -165,8 +181,8 @@ impl Batch {
         Self { construct, chunks: if chunks < UNBATCHED_CHUNKS { chunks } else { 0 }, ..Self::default() }
     }
 
-    /// The thread leaves the loop, or enters one without batches. What a cancelled loop has left is
-    /// nobody's.
+    /// The thread leaves the loop, or enters one without batches. The remaining chunks of a
+    /// cancelled loop are dropped.
     #[inline]
     pub(super) fn end(&mut self) {
         if let Some(reserve) = self.reserve() {
@@ -175,19 +191,19 @@ impl Batch {
         }
     }
 
-    /// Where the thread's chunks stand, in a loop with batches.
+    /// The thread's reserve, in a loop with batches.
     #[inline(always)]
     pub(super) fn reserve(&self) -> Option<&'static ChunkReserve> {
         // SAFETY: null, or a part of the team, which lives as long as the thread is a member.
         unsafe { self.reserve.as_ref() }
     }
 
-    /// The number of the next chunk, if the reserve is empty; one beyond the end when there is
-    /// none.
+    /// The number of the next chunk, if the reserve is empty. A number beyond the end if there is
+    /// no chunk.
     pub(super) fn refill(&mut self, here: CurrentThread, share: &WorkShare) -> u64 {
         let count = self.count(u64::from(here.team().size()));
-        // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published
-        // by the sequence number.
+        // ORDERING: Relaxed; the counter only divides the work, and the sequence number has
+        // published the data that the loop reads.
         let first = share.next.0.fetch_add(count, Ordering::Relaxed);
         self.seen = first;
         if self.chunks == 0 {
@@ -209,7 +225,8 @@ impl Batch {
         first
     }
 
-    /// The counter is at its end: a chunk that another thread has reserved, or the loop's last one.
+    /// A chunk that another thread has reserved, or the loop's last chunk. The counter is at its
+    /// end.
     fn take_stray(&mut self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
         if ult::mutant!(last_chunk_first) && share.take_last() {
             return Some(self.chunks - 1);
@@ -223,7 +240,7 @@ impl Batch {
         })
     }
 
-    /// How many chunks to take now.
+    /// The number of chunks to take now.
     fn count(&mut self, threads: u64) -> u64 {
         if self.pause != 0 {
             self.pause -= 1;
@@ -233,7 +250,7 @@ impl Batch {
         self.size.min(self.left() / (SHARES_PER_BATCH * threads)).max(1)
     }
 
-    /// The chunks taken last have taken so long.
+    /// Decides the size of the next batch: the chunks taken last have taken `ticks`.
     fn judge(&mut self, ticks: u64) {
         self.since = 0;
         if ticks <= QUICK_CHUNK_TICKS * self.taken {
@@ -244,7 +261,7 @@ impl Batch {
         }
     }
 
-    /// Is enough left for a batch?
+    /// Are there enough chunks left for a batch?
     fn is_worth_it(&self, threads: u64) -> bool {
         self.left() >= 2 * SHARES_PER_BATCH * threads
     }

@@ -1,10 +1,12 @@
 //! `cancel for` and `cancel sections` (OpenMP 5.2 §11.5, §14.1): a flag that stops a construct.
 //!
-//! A loop with shared state has a flag of its own, looked at before each chunk. Static loops have
-//! no shared state (GCC inlines them), so for them the flag is the team's, cleared by the barrier
-//! that ends the construct: a construct that is cancelled must not be `nowait`. Two static loops
-//! between the same two barriers share the flag, the first of them being `nowait`: with a
-//! cancellation point there it might end early because of the second.
+//! A loop with shared state has a flag of its own, which threads check before each chunk. A static
+//! loop has no shared state, because GCC inlines it; its flag is the team's. The barrier that ends
+//! the construct clears the team's flag, so a construct that is cancelled must not be `nowait`.
+//!
+//! Two static loops between the same two barriers, of which the first is `nowait`, share the flag.
+//! A cancellation point in the first loop may then end it early because the second one is
+//! cancelled.
 
 use core::sync::atomic::Ordering;
 
@@ -17,7 +19,7 @@ pub fn cancel_current_loop(here: CurrentThread) {
     match unsafe { here.thread.own() }.dispatch.running(here) {
         Some(_) if ult::mutant!(cancel_for_ignored) => {}
         Some(share) => {
-            // ORDERING: Relaxed; cancellation publishes nothing and is noticed eventually.
+            // ORDERING: Relaxed; cancellation publishes nothing, and threads notice it eventually.
             share.cancelled.store(true, Ordering::Relaxed);
             team.wake_all();
         }

@@ -1,16 +1,19 @@
-//! Loops whose chunks are handed out while they run: `dynamic`, `guided`, `runtime`, ordered and
-//! doacross loops, sections, and static loops for which the compiler asks chunk by chunk.
+//! Loops whose threads take chunks while the loop runs.
 //!
-//! A thread copies everything constant into its own [`Dispatch`] when it enters; what the team
-//! shares is one counter on a cache line of its own. A `dynamic` chunk costs one addition to it.
-//! The counter counts *chunks*, not iterations: threads that find nothing left cannot make it
-//! overflow, however large the chunks. Only `guided` counts iterations, by compare-and-swap,
-//! because the size of a chunk depends on what is left.
+//! Such loops are `dynamic`, `guided`, `runtime`, ordered and doacross loops, and sections. Static
+//! loops come here if the compiler asks for them chunk by chunk. What does not live here: the sizes
+//! of chunks ([`super::schedule`]), and the ring of shared descriptors ([`super`]).
 //!
-//! A thread that leaves a cancelled loop may never tell: compilers before `__kmpc_dispatch_deinit`
-//! jump out of the loop. A loop is therefore also closed by the thread's next construct. Whether a
-//! loop that was not closed is still the running one is seen from the number of barriers the team
-//! has passed: there is none inside a worksharing region.
+//! A thread copies all constant data into its own [`Dispatch`] when it enters the loop. The team
+//! shares one counter on a cache line of its own; a `dynamic` chunk costs one addition to it. The
+//! counter counts *chunks*, not iterations. So threads that find no chunk left cannot make it
+//! overflow, however large the chunks are. Only `guided` counts iterations, by compare-and-swap,
+//! because the size of its chunks depends on the iterations that are left.
+//!
+//! The code of a cancelled loop may leave the loop without a call: compilers before
+//! `__kmpc_dispatch_deinit` jump out of it. Therefore the thread's next construct also closes the
+//! loop. A loop that was not closed is still the running one if the team has passed no barrier
+//! since: there is no barrier inside a worksharing region.
 
 use core::ops::Range;
 use core::ptr;
@@ -26,50 +29,50 @@ use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::ToolWork;
 use crate::omp::tool::hook;
 
-/// What a loop's `ordered` regions wait for.
+/// How the `ordered` regions of a loop learn that earlier iterations are over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ordered {
     /// No `ordered` clause.
     #[default]
     No,
-    /// Iterations tell when they are over (LLVM's compilers).
+    /// Each iteration reports its end (LLVM's compilers).
     PerIteration,
-    /// A chunk is over when its thread asks for the next (GCC).
+    /// A chunk is over when its thread asks for the next one (GCC).
     PerChunk,
 }
 
 /// A worksharing loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loop {
-    /// Its iterations.
+    /// The iterations of the loop.
     pub space: IterationSpace,
-    /// How they are divided.
+    /// How the iterations are divided.
     pub schedule: Schedule,
-    /// Its `ordered` clause.
+    /// The `ordered` clause of the loop.
     pub ordered: Ordered,
 }
 
-/// The worksharing loop a thread is in.
+/// The worksharing loop that a thread is in.
 pub struct Dispatch {
-    /// The team's state of the loop; null when the thread is in none.
+    /// The team's state of the loop; null if the thread is in no loop.
     share: *const WorkShare,
     /// Number of the construct.
     construct: u64,
-    /// Barriers the team had passed when the thread entered.
+    /// Number of barriers that the team had passed when the thread entered.
     phase: u64,
     /// The loop's iterations.
     pub space: IterationSpace,
     schedule: Schedule,
-    /// Chunks taken so far, in static schedules.
+    /// Number of chunks taken so far, in static schedules.
     round: u64,
-    /// Of a nonmonotonic loop.
+    /// The batches of a nonmonotonic loop.
     batch: Batch,
-    /// In a team of one: the first iteration that has not been handed out.
+    /// In a team of one: the first iteration that the thread has not taken.
     alone: u64,
     /// The chunk being executed, in an ordered loop.
     pub(super) chunk: Range<u64>,
     pub(super) ordered: Ordered,
-    /// The present iteration's `ordered` region is over; in an ordered loop.
+    /// In an ordered loop: the `ordered` region of the present iteration is over.
     pub(super) bumped: bool,
     /// Cross-iteration dependences of the loop.
     pub(super) doacross: Doacross,
@@ -95,14 +98,14 @@ impl Default for Dispatch {
 }
 
 impl Dispatch {
-    /// The team's state of the loop, if the thread is in one.
+    /// The team's state of the loop that the thread is in, if there is one.
     #[inline(always)]
     pub(super) fn share(&self) -> Option<&'static WorkShare> {
         // SAFETY: null, or an entry of the team's ring, which lives as long as the thread.
         unsafe { self.share.as_ref() }
     }
 
-    /// As [`Dispatch::share`], without a loop that the thread left by cancellation and has not
+    /// As [`Dispatch::share`], but not a loop that the thread left by cancellation and has not
     /// closed.
     pub(super) fn running(&self, here: CurrentThread) -> Option<&'static WorkShare> {
         self.share().filter(|_| self.phase == here.team().phase() && self.construct < constructs(here))
@@ -113,8 +116,8 @@ impl Dispatch {
         let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
         let (threads, size) = (u64::from(here.team().size()), self.schedule.chunk);
         match self.schedule.rule {
-            // ORDERING: Relaxed; the counter only divides the work, what the loop reads was
-            // published by the sequence number.
+            // ORDERING: Relaxed; the counter only divides the work, and the sequence number has
+            // published the data that the loop reads.
             ScheduleRule::Dynamic | ScheduleRule::Singly => {
                 schedule::chunk(trips, size, share.next.0.fetch_add(1, Ordering::Relaxed))
             }
@@ -134,7 +137,7 @@ impl Dispatch {
         }
     }
 
-    /// The next chunk of a loop with batches: as a rule it comes out of the reserve.
+    /// The next chunk of a loop with batches. It usually comes from the reserve.
     #[inline(always)]
     fn next_reserved(
         &self,
@@ -146,7 +149,7 @@ impl Dispatch {
             return NONE;
         }
         match reserve.take() {
-            // Chunks of a reserve exist, so nothing overflows.
+            // The chunks of a reserve exist, so the product does not overflow.
             Some(index) => {
                 let (start, size) = (index * self.schedule.chunk, self.schedule.chunk);
                 start..start + size.min(self.space.trips - start)
@@ -189,7 +192,7 @@ impl Dispatch {
 const NONE: Range<u64> = 0..0;
 
 fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Range<u64> {
-    // ORDERING: Relaxed throughout, as in `take`.
+    // ORDERING: Relaxed in all of this function, as in `take`.
     let mut start = share.next.0.load(Ordering::Relaxed);
     while start < trips {
         let end = start + size(trips - start);
@@ -201,7 +204,7 @@ fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Rang
     trips..trips
 }
 
-/// A mutant that loses the last iteration under this rule?
+/// Does a mutant lose the last iteration under this rule?
 fn skips_last(rule: ScheduleRule) -> bool {
     match rule {
         ScheduleRule::Dynamic | ScheduleRule::Nonmonotonic => ult::mutant!(dynamic_skips_last),
@@ -216,8 +219,8 @@ fn constructs(here: CurrentThread) -> u64 {
     unsafe { here.thread.own() }.constructs
 }
 
-/// Enters a loop: every thread of the team does, with the same arguments. `prepare` runs in the
-/// first thread to arrive, before any other goes on.
+/// Enters a loop. Every thread of the team calls this with the same arguments. `prepare` runs in
+/// the first thread to arrive, before any other thread continues.
 pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
     check(what);
     hook::work::begins(|| (here, work_of(what), what.space.trips));
@@ -250,7 +253,7 @@ pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkSh
     share
 }
 
-/// As [`begin_with`], with nothing to prepare. A team of one does without shared state.
+/// As [`begin_with`], with nothing to prepare. A team of one needs no shared state.
 #[inline(always)]
 pub fn begin(here: CurrentThread, what: &Loop) {
     if here.team().size() == 1 {
@@ -260,8 +263,9 @@ pub fn begin(here: CurrentThread, what: &Loop) {
     }
 }
 
-/// Its iterations are over in order, and are handed out at once, or one by one if they are
-/// sections. Where it is cancelled is said by the team's flag, as for a static loop.
+/// Enters a loop in a team of one. Its iterations run in order. They form one chunk, or one chunk
+/// each if they are sections. As for a static loop, the team's flag says whether the loop is
+/// cancelled.
 #[inline]
 fn begin_alone(here: CurrentThread, what: &Loop) {
     check(what);
@@ -275,7 +279,7 @@ fn begin_alone(here: CurrentThread, what: &Loop) {
     dispatch.alone = 0;
 }
 
-/// What the loop is for tools.
+/// The kind of the loop, for tools.
 fn work_of(what: &Loop) -> ToolWork {
     match what.schedule.rule {
         ScheduleRule::Singly => ToolWork::Sections,
@@ -286,7 +290,7 @@ fn work_of(what: &Loop) -> ToolWork {
     }
 }
 
-/// What it is for tools where there is nobody to divide it with.
+/// The kind of a loop in a team of one, for tools.
 fn work_alone(what: &Loop) -> ToolWork {
     match work_of(what) {
         kind @ (ToolWork::Sections | ToolWork::LoopDynamic) => kind,
@@ -301,8 +305,7 @@ fn check(what: &Loop) {
     }
 }
 
-/// The next chunk of the loop the thread is in, as iteration numbers; empty when there is none
-/// left.
+/// The next chunk of the loop that the thread is in, as iteration numbers; empty if none is left.
 #[inline(always)]
 pub fn next(here: CurrentThread) -> Range<u64> {
     // SAFETY: own thread only.
@@ -324,7 +327,7 @@ fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
     if is_over(here, share) {
         return NONE;
     }
-    // SAFETY: own thread only; `end_chunk` may have waited, so the reference is a new one.
+    // SAFETY: own thread only; `end_chunk` may have waited, so this is a new reference.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     let chunk = altered(dispatch.take(here, share));
     dispatch.chunk = chunk.clone();
@@ -334,7 +337,7 @@ fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
 /// Has the loop or the region been cancelled?
 #[inline(always)]
 fn is_over(here: CurrentThread, share: &WorkShare) -> bool {
-    // ORDERING: Relaxed; cancellation is noticed eventually.
+    // ORDERING: Relaxed; threads notice cancellation eventually.
     share.cancelled.load(Ordering::Relaxed) || here.team().is_cancelled()
 }
 
@@ -344,14 +347,14 @@ fn altered(chunk: Range<u64>) -> Range<u64> {
     chunk.start - u64::from(ult::mutant!(iteration_twice) && chunk.start > 0)..chunk.end
 }
 
-/// The iterations of the loop the thread is in.
+/// The iterations of the loop that the thread is in.
 #[inline(always)]
 pub fn space(here: CurrentThread) -> IterationSpace {
     // SAFETY: own thread only.
     unsafe { here.thread.own() }.dispatch.space
 }
 
-/// Leaves the loop the thread is in, if it is in one. Does not wait for anybody.
+/// Leaves the loop that the thread is in, if there is one. Waits for no other thread.
 #[inline]
 pub fn close(here: CurrentThread) {
     // SAFETY: own thread only.
@@ -361,8 +364,8 @@ pub fn close(here: CurrentThread) {
     }
     own.dispatch.share = ptr::null();
     own.dispatch.batch.end();
-    // Every construct closes the loop before it, so one that an earlier region left open meets
-    // `constructs` at 0: it is gone already, the ring was reset.
+    // Every construct closes the loop before it. For a loop that an earlier region left open,
+    // `constructs` is 0 here: the ring was reset, so the loop is gone already.
     if own.dispatch.construct < own.constructs {
         leave(here.thread, own.dispatch.construct);
     }

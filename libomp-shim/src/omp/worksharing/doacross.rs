@@ -1,13 +1,16 @@
 //! Cross-iteration dependences (OpenMP 5.2 §15.9.6: `ordered(n)`, `depend(sink/source)`,
 //! `doacross`).
 //!
-//! Every iteration of the loop nest has one bit, in row-major order: set by the iteration's
-//! `source`, awaited by the `sink`s that name it. Bits live in one zeroed block per construct;
-//! pages of it that nobody touches cost nothing. A counter per thread or per row was rejected: it
-//! cannot tell a posted iteration from one before it in the same chunk whose source comes later,
-//! without assuming things about the schedule.
+//! Every iteration of the loop nest has one bit, in row-major order. The iteration's `source` sets
+//! it, and each `sink` that names the iteration waits for it. The bits lie in one zeroed block per
+//! construct; pages of the block that no thread touches cost nothing.
 //!
-//! The block: number of dimensions; then (lowest value, step, iterations) of each; then the bits.
+//! The block holds the number of dimensions, then the first value, the step and the number of
+//! iterations of each dimension, then the bits.
+//!
+//! Rejected: a counter per thread or per row. Without assumptions about the schedule it cannot tell
+//! apart two iterations of one chunk: one that has posted, and an earlier one whose source comes
+//! later.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -31,11 +34,11 @@ pub struct DoacrossDimension {
     pub trips: u64,
 }
 
-/// The doacross loop a thread is in.
+/// The doacross loop that a thread is in.
 pub struct Doacross {
     table: *const u64,
     share: *const WorkShare,
-    /// Number of the construct, when the table has one of its own.
+    /// Number of the construct, if the table has a construct of its own.
     construct: u64,
 }
 
@@ -45,7 +48,7 @@ impl Default for Doacross {
     }
 }
 
-/// Words of the table before the bits.
+/// Number of words in the table before the bits.
 const fn head(dimensions: usize) -> usize {
     1 + 3 * dimensions
 }
@@ -62,27 +65,27 @@ pub fn prepare(share: &WorkShare, dimensions: &[DoacrossDimension]) {
     let table: *mut u64 = zeroed(bytes).cast();
     let numbers = dimensions.iter().flat_map(|d| [d.first as u64, d.step as u64, d.trips]);
     for (i, number) in core::iter::once(dimensions.len() as u64).chain(numbers).enumerate() {
-        // SAFETY: `i` is below `head`, which the block has room for.
+        // SAFETY: `i` is below `head`, for which the block has room.
         unsafe { table.add(i).write(number) };
     }
-    // ORDERING: Relaxed; published by the construct's sequence number.
+    // ORDERING: Relaxed; the construct's sequence number publishes the table.
     share.table.store(table, Ordering::Relaxed);
 }
 
-/// Makes the doacross table of `share`, which the thread has entered, the one its waits and posts
-/// refer to.
+/// Makes the thread's waits and posts refer to the doacross table of `share`. The thread has
+/// entered `share`.
 pub fn attach(here: CurrentThread, share: &'static WorkShare) {
     // SAFETY: own thread only.
     let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
-    // ORDERING: Relaxed; published by the construct's sequence number.
+    // ORDERING: Relaxed; the construct's sequence number has published the table.
     doacross.table = share.table.load(Ordering::Relaxed);
     doacross.share = share;
 }
 
-/// Enters a construct that holds nothing but the dependences of the loop that follows (LLVM's way).
+/// Enters a construct that holds only the dependences of the loop that follows (LLVM's way).
 pub fn begin(here: CurrentThread, dimensions: &[DoacrossDimension]) {
     if here.team().size() == 1 {
-        return; // iterations run in order: whatever they wait for is over
+        return; // iterations run in order: all that they wait for is over
     }
     let (construct, share) = enter(here, |share, _| prepare(share, dimensions));
     attach(here, share);
@@ -101,7 +104,7 @@ pub fn end(here: CurrentThread) {
     }
 }
 
-/// Waits and posts refer to nothing from now on.
+/// Detaches the thread from its table. Waits and posts then refer to no table.
 #[inline]
 pub fn detach(here: CurrentThread) {
     // SAFETY: own thread only.
@@ -111,19 +114,19 @@ pub fn detach(here: CurrentThread) {
     }
 }
 
-/// The iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
+/// Posts: the iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
 pub fn post(here: CurrentThread, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, &at) else { return };
     hook::work::iteration(here, true, dimensions(here), &at);
     before(flag.event());
-    // ORDERING: Release, pairs with the Acquire in `wait`: what the iteration wrote before its
-    // source is seen.
+    // ORDERING: Release, pairs with the Acquire in `wait`: the waiting thread sees what the
+    // iteration wrote before its source.
     flag.word.fetch_or(flag.bit, Ordering::Release);
     share.wake_waiting(here.team());
 }
 
-/// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. One that does not
-/// exist is not waited for.
+/// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. Returns at once if
+/// there is no such iteration.
 pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, &at).filter(|_| !ult::mutant!(doacross_wait_returns)) else {
         return;
@@ -146,7 +149,7 @@ pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
     after(flag.event());
 }
 
-/// An iteration's bit.
+/// The bit of an iteration.
 #[derive(Clone, Copy)]
 struct Flag {
     word: &'static AtomicU64,
@@ -154,13 +157,13 @@ struct Flag {
 }
 
 impl Flag {
-    /// For a detector of races. Iterations share one with every eighth neighbour.
+    /// The event for a race detector. Every eighth iteration of a word has the same event.
     fn event(&self) -> *const u8 {
         ptr::from_ref(self.word).cast::<u8>().wrapping_add(self.bit.trailing_zeros() as usize % 8)
     }
 }
 
-/// Number of dimensions of the doacross loop the thread is in, 0 when it is in none.
+/// Number of dimensions of the doacross loop that the thread is in; 0 if it is in none.
 pub fn dimensions(here: CurrentThread) -> usize {
     // SAFETY: own thread only.
     let table = unsafe { here.thread.own() }.dispatch.doacross.table;
@@ -185,13 +188,13 @@ fn flag(here: CurrentThread, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'stat
     }
     let index = (0..count)
         .try_fold(0u64, |index, i| Some(index * dimension(i).trips + number(dimension(i), at(i))?))?;
-    // SAFETY: every iteration of the nest has a bit behind the head, and the block lives as long as
-    // the construct, which this thread has not left; bits are only accessed as atomics.
+    // SAFETY: every iteration of the nest has a bit behind the head. The block lives as long as the
+    // construct, which this thread has not left. Bits are accessed as atomics only.
     let word = unsafe { AtomicU64::from_ptr(table.cast_mut().add(head(count) + (index / 64) as usize)) };
     Some((Flag { word, bit: 1 << (index % 64) }, share))
 }
 
-/// Number of the iteration in which the loop variable is `value`; `None` when there is none.
+/// Number of the iteration in which the loop variable is `value`; `None` if there is none.
 fn number(dimension: DoacrossDimension, value: i64) -> Option<u64> {
     let DoacrossDimension { first, step, trips } = dimension;
     let ahead = if step > 0 { value >= first } else { value <= first };

@@ -1,23 +1,24 @@
-//! Worksharing constructs (OpenMP 5.2 §11): what the threads of a team share while they divide
-//! work.
+//! Worksharing constructs (OpenMP 5.2 §11): the shared state with which the threads of a team
+//! divide work.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | here | the ring of shared descriptors, `single` |
 //! | [`space`] | bounds to iteration numbers, without overflow |
 //! | [`schedule`] | iteration numbers to chunks, by schedule |
-//! | [`dispatch`] | the loop a thread is in, and its next chunk |
+//! | [`dispatch`] | the loop that a thread is in, and its next chunk |
 //! | [`batch`] | several small chunks at once |
 //! | [`ordered`], [`doacross`] | iterations that wait for others |
 //! | [`cancel`] | `cancel for`, `cancel sections` |
 //!
 //! A construct that needs shared state takes a [`WorkShare`] from the team's [`WorkShareRing`].
-//! Threads meet constructs in the same order, so the n-th construct of a region uses entry n modulo
-//! the ring's length; a thread that runs ahead by more than that (`nowait`) waits for the slowest.
-//! The first thread to arrive initialises the entry, the last to leave frees it for the construct
-//! one round later. See `docs/protocols/worksharing.md`.
+//! Threads meet constructs in the same order, so the n-th construct of a region uses the entry n
+//! modulo the ring's length. A thread that runs ahead by more than that length (`nowait`) waits for
+//! the slowest thread. The first thread to arrive initialises the entry. The last thread to leave
+//! frees it for the construct one round later. The protocol is in `docs/protocols/worksharing.md`.
 //!
-//! `static` loops and `single` do not come here: they need no shared state, or one counter.
+//! Static loops that the compiler divides itself, and `single`, take no entry: such loops need no
+//! shared state, and `single` needs one counter.
 
 pub mod batch;
 pub mod cancel;
@@ -41,49 +42,53 @@ use batch::ChunkReserve;
 pub use dispatch::Dispatch;
 use schedule::Schedule;
 
-/// Constructs of one region that may be in flight at once.
+/// Number of constructs of one region that may be in use at once. Chosen: threads seldom run so
+/// many `nowait` constructs ahead, and batches count constructs in 8 bits; any value from 4 to 128
+/// will do.
 const RING_LENGTH: u64 = 8;
 
 /// The shared descriptors of a team.
 pub struct WorkShareRing {
     entries: [WorkShare; RING_LENGTH as usize],
-    /// For threads that would wait for an entry in a region that is cancelled or lost by a fork:
-    /// those that hold it may never leave.
+    /// An entry for threads that would otherwise wait in a region that is cancelled, or lost by a
+    /// fork(2). The threads that hold the awaited entry may never leave it.
     dead: WorkShare,
-    /// What each thread has reserved of the loop it is in.
+    /// The chunks that each thread has reserved of its present loop.
     reserves: Box<[Padded<ChunkReserve>]>,
 }
 
-/// Number of the construct whose entry is `dead`.
+/// Number of the construct whose entry is `dead`. Derived: the largest number of its type, which no
+/// real construct reaches.
 const DEAD_NUMBER: u64 = u64::MAX;
 
 /// Shared state of one construct.
 #[repr(align(128))]
 pub struct WorkShare {
-    /// `4k` free for construct k, `4k+1` being initialised for it, `4k+2` in use by it.
+    /// `4k`: free for construct k; `4k+1`: being initialised for it; `4k+2`: in use by it.
     sequence: AtomicU64,
-    /// Threads that have left the construct.
+    /// Number of threads that have left the construct.
     left: AtomicU32,
-    /// `cancel for` or `cancel sections`.
+    /// The construct was cancelled (`cancel for` or `cancel sections`).
     pub cancelled: AtomicBool,
-    /// Threads have reserved chunks of the loop.
+    /// Some threads have reserved chunks of the loop.
     reserves: AtomicBool,
     /// The last chunk of a loop with batches has been taken.
     last: AtomicBool,
-    /// A block that lives as long as the construct (GCC's `mem`), or null; freed by `free`.
+    /// A block that lives as long as the construct (GCC's `mem`), or null. `free_memory` frees it.
     pub memory: AtomicPtr<u8>,
-    /// Where a front's threads meet for the construct's task reductions; null when the construct
-    /// begins.
+    /// The front's data for the construct's task reductions, shared by all threads. Null when the
+    /// construct begins.
     pub reductions: AtomicPtr<usize>,
-    /// The table of a doacross loop, or null; freed with `memory`.
+    /// The table of a doacross loop, or null. Freed together with `memory`.
     pub(crate) table: AtomicPtr<u64>,
     /// Workers that host threads which wait for an iteration of the construct.
     waiting_workers: WorkerSet,
-    /// What the construct is; written by the initialising thread.
+    /// The part of the construct on which its threads must agree. The initialising thread writes
+    /// it.
     shape: UnsafeCell<Shape>,
-    /// Next iteration, section or whatever the construct counts.
+    /// Next iteration, section, chunk, or other unit that the construct counts.
     pub next: Padded<AtomicU64>,
-    /// Iterations whose `ordered` part is over, or the thread whose turn it is.
+    /// Number of iterations whose `ordered` part is over.
     pub ordered: Padded<AtomicU64>,
 }
 
@@ -101,7 +106,7 @@ impl WorkShareRing {
         Self { entries: core::array::from_fn(|i| WorkShare::new(i as u64)), dead, reserves }
     }
 
-    /// What thread `num` has reserved of the loop it is in.
+    /// The chunks that thread `num` has reserved of its present loop.
     #[inline(always)]
     pub fn reserve(&self, num: u32) -> &ChunkReserve {
         &self.reserves[num as usize].0
@@ -115,15 +120,16 @@ impl WorkShareRing {
         &self.entries[(k % RING_LENGTH) as usize]
     }
 
-    /// All entries free for a region's first constructs again. No thread is in a construct.
+    /// Makes all entries free for a region's first constructs. No thread is in a construct.
     pub fn reset(&self) {
-        // A thread that left a cancelled loop may have left chunks behind.
+        // A thread that left a cancelled loop may not have taken all its reserved chunks.
         if self.entries.iter().any(WorkShare::has_reserves) {
             self.reserves.iter().for_each(|reserve| reserve.0.clear());
         }
         for (i, entry) in self.entries.iter().enumerate() {
             entry.free_memory();
-            // ORDERING: Relaxed throughout; published by the epoch of the next region.
+            // ORDERING: Relaxed in all of this loop; the epoch of the next region publishes the
+            // values.
             entry.left.store(0, Ordering::Relaxed);
             entry.reserves.store(false, Ordering::Relaxed);
             entry.sequence.store(4 * i as u64, Ordering::Relaxed);
@@ -149,26 +155,26 @@ impl WorkShare {
         }
     }
 
-    /// Wakes the threads that wait for an iteration of the construct, after one has had its turn or
-    /// has been posted.
+    /// Wakes the threads that wait for an iteration of the construct. Called after the turn of an
+    /// iteration is over, or after an iteration has posted.
     fn wake_waiting(&self, team: &Team) {
         if !self.waiting_workers.wake(team.sleepers()) {
             team.wake_all();
         }
     }
 
-    /// What the construct is.
+    /// The part of the construct on which its threads agree.
     pub fn shape(&self) -> &Shape {
         // SAFETY: callers have entered the construct, so the sequence number is `4k+2`.
         unsafe { &*self.shape.get() }
     }
 
-    /// Chunks have been reserved. Each thread writes it at most once.
+    /// Notes that chunks have been reserved. Each thread writes the flag at most once.
     #[inline]
     fn note_reserves(&self) {
         if !self.has_reserves() {
-            // ORDERING: Relaxed; who does not see it in time leaves the chunks to those who have
-            // reserved them.
+            // ORDERING: Relaxed; a thread that does not see the flag in time leaves the chunks to
+            // the threads that have reserved them.
             self.reserves.store(true, Ordering::Relaxed);
         }
     }
@@ -182,8 +188,8 @@ impl WorkShare {
     /// Takes the last chunk of a loop with batches: true for one thread of the team.
     #[inline]
     fn take_last(&self) -> bool {
-        // ORDERING: Relaxed, as for the counter; the look keeps those who come late from pulling
-        // the line away from each other.
+        // ORDERING: Relaxed, as for the counter. The load comes first so that late threads do not
+        // pull the cache line away from each other.
         !self.last.load(Ordering::Relaxed) && !self.last.swap(true, Ordering::Relaxed)
     }
 
@@ -199,14 +205,14 @@ impl WorkShare {
         }
     }
 
-    /// Is the construct the one with number `k`, ready for use, or free for it?
+    /// Is the construct with number `k` ready for use, or is the entry free for it?
     fn is_open_for(&self, k: u64) -> bool {
         // ORDERING: Acquire, pairs with the Release stores of `sequence`.
         matches!(self.sequence.load(Ordering::Acquire), t if t == 4 * k || t == 4 * k + 2)
     }
 }
 
-/// Zeroed memory for a construct, from libc's allocator; `bytes` may be 0.
+/// Zeroed memory for a construct, from libc's allocator. `bytes` may be 0.
 pub fn zeroed(bytes: usize) -> *mut u8 {
     // SAFETY: no precondition.
     let block = ult::sanitize::unnoticed(|| unsafe { libc::calloc(bytes.max(1), 1) });
@@ -219,8 +225,8 @@ pub fn zeroed(bytes: usize) -> *mut u8 {
 }
 
 /// Enters the running thread's next construct with shared state. The first thread to arrive calls
-/// `initialise` with the state and the shape to fill in; the others wait until it has. Returns the
-/// construct's number and state.
+/// `initialise` with the state and the shape to fill in; the other threads wait until it has
+/// returned. Returns the construct's number and state.
 #[inline]
 pub fn enter(
     here: CurrentThread,
@@ -252,8 +258,8 @@ pub fn enter(
     (k, share)
 }
 
-/// Makes the calling thread the one that initialises `share` for construct `k`; false when it
-/// cannot be.
+/// Makes the calling thread the one that initialises `share` for construct `k`. False if it cannot
+/// be.
 #[inline]
 fn claim(share: &WorkShare, k: u64) -> bool {
     // ORDERING: Relaxed; only a hint that saves the attempt.
@@ -262,14 +268,19 @@ fn claim(share: &WorkShare, k: u64) -> bool {
         && share.sequence.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-/// Looks before the scheduler is asked, and how many of them without a pause in between.
+/// Number of polls before the thread asks the scheduler. Derived: the polls with a `pause` then
+/// take most of a microsecond.
 const LOOKS_BEFORE_WAIT: u32 = 64;
+/// Number of the first polls, which have no `pause` between them. Chosen: they take a small part of
+/// the time of all polls; any value from 16 to 48 will do.
 const QUICK_LOOKS: u32 = 32;
 
-/// Waits up to a microsecond for something that another thread of the team is about to do; says
-/// whether it has come. Where that thread runs on another worker it comes as soon as this, and to
-/// be suspended and resumed costs a part of that. Where another context of this worker waits,
-/// too, it is not looked for: that one may be the thread in question.
+/// Polls for up to a microsecond for an event that another thread of the team is about to cause.
+/// Returns whether it has happened.
+///
+/// If that thread runs on another worker, the event usually comes within that time. To suspend and
+/// resume costs a part of a microsecond, too. If another context of this worker waits, the function
+/// does not poll: that context may be the thread in question.
 fn comes_soon(done: impl Fn() -> bool) -> bool {
     let looks = if ult::sched::has_others_here() { 0 } else { LOOKS_BEFORE_WAIT };
     (0..looks).any(|look| {
@@ -280,7 +291,7 @@ fn comes_soon(done: impl Fn() -> bool) -> bool {
     })
 }
 
-/// What came of waiting for an entry.
+/// The result of waiting for an entry.
 enum ShareEntry {
     Ours,
     Open,
@@ -302,7 +313,7 @@ fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> ShareEntry {
         // ORDERING: Acquire, pairs with the Release stores of `sequence`.
         match share.sequence.load(Ordering::Acquire) {
             sequence if sequence == 4 * k + 2 => return ShareEntry::Open,
-            // The one who initialises is at work and will be done in a moment, unless a fork has
+            // The initialising thread is at work and will be done in a moment, unless a fork(2) has
             // left it behind.
             sequence if sequence == 4 * k + 1 && !team.is_lost() => core::hint::spin_loop(),
             _ if team.is_abandoned() => return ShareEntry::Never,
@@ -325,7 +336,8 @@ fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Sha
     share.reserves.store(false, Ordering::Relaxed);
     // ORDERING: Relaxed; published by the sequence number.
     share.last.store(false, Ordering::Relaxed);
-    // SAFETY: the sequence number is `4k+1` and we set it: nobody else reads or writes the shape.
+    // SAFETY: the sequence number is `4k+1` and this thread set it: no other thread reads or writes
+    // the shape.
     initialise(share, unsafe { &mut *share.shape.get() });
     // ORDERING: Release, pairs with the Acquire in `enter`.
     share.sequence.store(4 * k + 2, Ordering::Release);
@@ -334,14 +346,15 @@ fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Sha
     }
 }
 
-/// Leaves construct `k`, which the thread entered. The last thread frees the entry.
+/// Leaves construct `k`, which the thread has entered. The last thread frees the entry.
 pub fn leave(thread: &Thread, k: u64) {
     if k == DEAD_NUMBER {
         return;
     }
     let team = thread.team();
     let share = team.workshare(k);
-    // ORDERING: AcqRel; the last to leave is ordered after all others' accesses.
+    // ORDERING: AcqRel; the last thread to leave is ordered after the accesses of all other
+    // threads.
     if share.left.fetch_add(1, Ordering::AcqRel) + 1 == team.size() || ult::mutant!(ring_entry_freed_early) {
         share.free_memory();
         // ORDERING: Relaxed; published by the sequence number.
@@ -367,16 +380,17 @@ pub fn single(here: CurrentThread) -> bool {
     own.singles += 1;
     let begun = &team.singles.0;
     // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes
-    // nothing. The look keeps a thread that comes late from pulling the cache line away from those
-    // who are ahead.
+    // nothing. The load comes first so that a late thread does not pull the cache line away from
+    // the threads ahead.
     begun.load(Ordering::Relaxed) == k
         && begun.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         || (ult::mutant!(single_twice) && here.thread.num() == 1)
 }
 
-/// What a construct with shared state is, as far as its threads need to agree on it.
+/// The part of a construct with shared state on which its threads must agree.
 #[derive(Default)]
 pub struct Shape {
-    /// How a loop is divided. Bounds are not here: each thread brings its own, which are the same.
+    /// How a loop is divided. The bounds are not here: each thread brings them, and they are the
+    /// same.
     pub schedule: Schedule,
 }

@@ -1,12 +1,13 @@
-//! `ordered` regions of a loop (OpenMP 5.2 §15.10.2): iteration i's region after that of iteration
-//! i − 1.
+//! `ordered` regions of a loop (OpenMP 5.2 §15.10.2): iteration i's region runs after that of
+//! iteration i − 1.
 //!
-//! The team shares one number: the iterations whose turn is over. LLVM's compilers tell after every
-//! iteration, so it moves by one; GCC's do not, so a whole chunk's turn ends when its thread asks
-//! for the next one. Only the thread whose turn it is writes the number, hence plain stores.
+//! The team shares one number: the iterations whose turn is over. Code of LLVM's compilers reports
+//! the end of every iteration, so the number increases by one. Code of GCC does not, so the turn of
+//! a whole chunk ends when its thread asks for the next one. Only the thread that has the turn
+//! writes the number, so plain stores are enough.
 //!
-//! Waiting is a switch point, not a task scheduling point: tied code may hold its thread number
-//! across it.
+//! A wait here is a switch point, not a task scheduling point: tied code may rely on its thread
+//! number across the wait.
 
 use core::sync::atomic::Ordering;
 
@@ -18,12 +19,12 @@ use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::ToolMutex;
 use crate::omp::tool::hook;
 
-/// An `ordered` region begins: waits until all earlier iterations have had their turn.
+/// Begins an `ordered` region: waits until the turn of all earlier iterations is over.
 pub fn start(here: CurrentThread) {
     hook::mutex::take(ToolMutex::Ordered, 0, id_of(here), || await_iterations(here));
 }
 
-/// What `ordered` regions of the loop exclude each other by, for tools.
+/// The address by which tools know the exclusion between the loop's `ordered` regions.
 fn id_of(here: CurrentThread) -> usize {
     // SAFETY: own thread only.
     unsafe { here.thread.own() }
@@ -38,7 +39,7 @@ fn await_iterations(here: CurrentThread) {
     }
 }
 
-/// An `ordered` region ends. With [`Ordered::PerIteration`] the next iteration may begin its own.
+/// Ends an `ordered` region. With [`Ordered::PerIteration`] the next iteration may begin its own.
 pub fn end(here: CurrentThread) {
     hook::mutex::release(ToolMutex::Ordered, id_of(here), || 0);
     // SAFETY: own thread only.
@@ -49,7 +50,7 @@ pub fn end(here: CurrentThread) {
     }
 }
 
-/// An iteration of a [`Ordered::PerIteration`] loop ends, with or without an `ordered` region in
+/// Ends an iteration of an [`Ordered::PerIteration`] loop, with or without an `ordered` region in
 /// it.
 pub fn end_iteration(here: CurrentThread) {
     // SAFETY: own thread only.
@@ -61,7 +62,7 @@ pub fn end_iteration(here: CurrentThread) {
     pass_one(here);
 }
 
-/// The thread's present chunk ends: something to do in a [`Ordered::PerChunk`] loop only.
+/// Ends the thread's present chunk. Acts in an [`Ordered::PerChunk`] loop only.
 #[inline]
 pub fn end_chunk(here: CurrentThread) {
     // SAFETY: own thread only.
@@ -83,7 +84,7 @@ fn pass_chunk(here: CurrentThread) {
     }
 }
 
-/// The state of the loop and the number of iterations that must be over before this thread's turn.
+/// The state of the loop, and the number of iterations that must be over before this thread's turn.
 fn next_iterations(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
     // SAFETY: own thread only.
     let dispatch = &unsafe { here.thread.own() }.dispatch;
@@ -93,11 +94,12 @@ fn next_iterations(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
     dispatch.share().map(|share| (share, dispatch.chunk.start))
 }
 
-/// While it is this thread's turn the number stays inside its chunk, so "at least the chunk's
-/// start" is enough.
+/// Waits until the number is at least the start of the thread's chunk. That is enough, because the
+/// number stays inside the chunk while this thread has the turn.
 #[inline]
 fn await_iteration(here: CurrentThread, share: &WorkShare, from: u64) {
-    // ORDERING: Acquire, pairs with the Release in `pass`: earlier iterations' regions are seen.
+    // ORDERING: Acquire, pairs with the Release in `pass`: this thread sees the writes of earlier
+    // iterations' regions.
     if share.ordered.0.load(Ordering::Acquire) < from {
         await_iteration_cold(here, share, from);
     }
@@ -125,7 +127,7 @@ fn await_iteration_cold(here: CurrentThread, share: &WorkShare, from: u64) {
 
 fn pass_one(here: CurrentThread) {
     if let Some((share, _)) = next_iterations(here) {
-        // ORDERING: Relaxed; only the thread whose turn it is writes.
+        // ORDERING: Relaxed; only the thread that has the turn writes.
         pass(here, share, share.ordered.0.load(Ordering::Relaxed) + 1);
     }
 }

@@ -1,12 +1,18 @@
-//! Schedules (OpenMP 5.2 §11.5.3): which iterations make a chunk. Pure arithmetic on iteration
-//! numbers; who takes which chunk when is in [`super::dispatch`].
+//! Schedules (OpenMP 5.2 §11.5.3): how iterations form chunks.
 //!
-//! * `auto` is an even division: it keeps a thread's iterations the same from loop to loop, and is
-//!   what GCC inlines.
-//! * `static_steal` is `dynamic` without a modifier. Ranges per thread with stealing were not worth
-//!   a second protocol beside batches ([`super::batch`]).
-//! * `guided` hands out half of an even share of what is left: with a full share, the first chunk
-//!   of an uneven loop is often also the last to end.
+//! What lives here: pure arithmetic on iteration numbers. What does not: which thread takes which
+//! chunk at which time ([`super::dispatch`]).
+//!
+//! * `auto` is an even division. It keeps a thread's iterations the same from loop to loop, and GCC
+//!   inlines it.
+//! * `static_steal` is `dynamic` without a modifier.
+//! * A `guided` chunk is half of an even share of the iterations that are left.
+//!
+//! Rejected:
+//! * Ranges per thread with stealing, for `static_steal`. The gain did not justify a second
+//!   protocol beside batches ([`super::batch`]).
+//! * Full shares for `guided`. The first chunk of an uneven loop is then often also the last to
+//!   end.
 
 use core::ops::Range;
 
@@ -18,23 +24,23 @@ pub enum ScheduleRule {
     /// One chunk per thread, as even as possible.
     #[default]
     Block,
-    /// As [`ScheduleRule::Block`] in multiples of the chunk size (`simd` modifier: the chunk size
+    /// As [`ScheduleRule::Block`], in multiples of the chunk size (`simd` modifier: the chunk size
     /// is a vector's length).
     BlockMultiple,
-    /// Chunks of one size, in turn.
+    /// Chunks of one size, to the threads in turn.
     Chunked,
     /// Chunks of one size, first come first served.
     Dynamic,
     /// As [`ScheduleRule::Dynamic`], but a thread's chunks need not come in increasing order.
     Nonmonotonic,
-    /// Single iterations, first come first served, also for a thread alone (sections).
+    /// Single iterations, first come first served; also in a team of one (sections).
     Singly,
-    /// Shrinking chunks, first come first served; the chunk size is the smallest.
+    /// Shrinking chunks, first come first served. The chunk size is the smallest size.
     Guided,
-    /// As [`ScheduleRule::Guided`] in multiples of the chunk size (`simd` modifier: the chunk size
+    /// As [`ScheduleRule::Guided`], in multiples of the chunk size (`simd` modifier: the chunk size
     /// is a vector's length).
     GuidedMultiple,
-    /// Linearly shrinking chunks, first come first served; the chunk size is the last.
+    /// Linearly shrinking chunks, first come first served. The chunk size is the last size.
     Trapezoidal,
 }
 
@@ -43,7 +49,7 @@ pub enum ScheduleRule {
 pub struct Schedule {
     /// The rule.
     pub rule: ScheduleRule,
-    /// Iterations per chunk; at least 1, and without meaning for [`ScheduleRule::Block`].
+    /// Iterations per chunk; at least 1. Not used for [`ScheduleRule::Block`].
     pub chunk: u64,
 }
 
@@ -51,7 +57,7 @@ impl Schedule {
     /// An even division.
     pub const BLOCK: Self = Self { rule: ScheduleRule::Block, chunk: 1 };
 
-    /// `rule` with a chunk size as programs give it: below 1 stands for 1.
+    /// `rule` with a chunk size from the program; a size below 1 counts as 1.
     pub fn new(rule: ScheduleRule, chunk: i64) -> Self {
         Self { rule, chunk: u64::try_from(chunk).unwrap_or(1).max(1) }
     }
@@ -70,12 +76,12 @@ impl Schedule {
         }
     }
 
-    /// The same for a team of one thread, which may take everything at once.
+    /// The same for a team of one thread, which may take all iterations at once.
     pub fn alone(self) -> Self {
         if self.rule == ScheduleRule::Singly { self } else { Self::BLOCK }
     }
 
-    /// What `run-sched-var` says.
+    /// The schedule of `run-sched-var`.
     pub fn of_icv(sched: Sched) -> Self {
         let sched = if ult::mutant!(schedule_runtime_ignored) { Sched::STATIC } else { sched };
         let chunk = i64::from(sched.effective_chunk());
@@ -93,8 +99,8 @@ impl Schedule {
 }
 
 impl Schedule {
-    /// What `run-sched-var` says for a loop with the `simd` modifier (5.2 §11.5.3): chunks are
-    /// multiples of `width`, a vector's length.
+    /// The schedule of `run-sched-var` for a loop with the `simd` modifier (5.2 §11.5.3). Chunks
+    /// are multiples of `width`, a vector's length.
     pub fn of_icv_simd(sched: Sched, width: i64) -> Self {
         let plain = Self::of_icv(sched);
         let chunk = plain.chunk.saturating_mul(u64::try_from(width).unwrap_or(1).max(1));
@@ -106,8 +112,8 @@ impl Schedule {
     }
 }
 
-/// Iterations of part `num` when `trips` are divided evenly into `parts`; the first ones get one
-/// more.
+/// Iterations of part `num`, if `trips` iterations are divided evenly into `parts`. The first parts
+/// get one more iteration.
 #[inline]
 pub fn block(trips: u64, parts: u64, num: u64) -> Range<u64> {
     let (size, extra) = (trips / parts, trips % parts);
@@ -124,14 +130,14 @@ pub fn chunk(trips: u64, size: u64, index: u64) -> Range<u64> {
     }
 }
 
-/// Size of the next guided chunk when `left` > 0 iterations are left.
+/// Size of the next guided chunk if `left` > 0 iterations are left.
 #[inline]
 pub fn guided(left: u64, threads: u64, least: u64) -> u64 {
     left.div_ceil(2 * threads).max(least).min(left)
 }
 
-/// Size of the next guided chunk in multiples of `unit` when `left` > 0 iterations are left; the
-/// last one may be less.
+/// Size of the next guided chunk in multiples of `unit` if `left` > 0 iterations are left. The last
+/// chunk may be smaller.
 #[inline]
 pub fn guided_multiple(left: u64, threads: u64, unit: u64) -> u64 {
     guided(left, threads, unit).checked_next_multiple_of(unit).unwrap_or(left).min(left)
@@ -139,16 +145,16 @@ pub fn guided_multiple(left: u64, threads: u64, unit: u64) -> u64 {
 
 /// Iterations of the `index`-th trapezoidal chunk; empty beyond the end.
 ///
-/// Sizes go from an even share of half the iterations down to `least`, by the same amount each
-/// time.
+/// Sizes decrease from an even share of half the iterations down to `least`, by the same amount
+/// each time.
 pub fn trapezoidal(trips: u64, threads: u64, least: u64, index: u64) -> Range<u64> {
     let (trips, index) = (u128::from(trips), u128::from(index));
     let first = (trips / (2 * u128::from(threads))).max(1);
     let last = u128::from(least).clamp(1, first);
     let chunks = (2 * trips).div_ceil(first + last).max(2);
     let shrink = (first - last) / (chunks - 1);
-    // Rounding `shrink` down makes the chunks cover at least all iterations; a late index may find
-    // none.
+    // `shrink` is rounded down, so the chunks cover at least all iterations, and a late index may
+    // find none.
     if index >= chunks {
         return trips as u64..trips as u64;
     }
@@ -157,12 +163,12 @@ pub fn trapezoidal(trips: u64, threads: u64, least: u64, index: u64) -> Range<u6
     start as u64..end as u64
 }
 
-/// The part of a statically divided loop that one thread gets, as compilers ask for it.
+/// The part of a statically divided loop that one thread gets, in the form that compilers ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticShare {
-    /// First iterations; empty when the part is.
+    /// First iteration of the first chunk, and its exclusive end; equal if the part is empty.
     pub range: (u64, u64),
-    /// Iterations from the start of one chunk of the part to the start of the next.
+    /// Number of iterations from the start of one chunk of the part to the start of the next.
     pub stride: u64,
     /// Does the part hold the last iteration?
     pub last: bool,
@@ -186,13 +192,13 @@ fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> StaticShare {
     let Range { start, end } = chunk(trips, size, num);
     let last = (trips - 1) / size % parts == num;
     let stride = size.saturating_mul(parts);
-    // Compiled code adds the stride after the thread's only chunk, too, and in the type of its
-    // variable, where a distance further than the end may come back into the loop.
+    // Compiled code adds the stride also after the thread's only chunk, and in the type of its
+    // variable. A stride beyond the end might then wrap back into the loop.
     let only = start < end && trips - start <= stride;
     StaticShare { range: (start, end), stride: if only { trips - start } else { stride }, last }
 }
 
-/// As [`block`], but every part that does not end the loop is a multiple of `unit`; the last ones
+/// As [`block`], but every part that does not end the loop is a multiple of `unit`. The last parts
 /// may be empty.
 pub fn block_multiple(trips: u64, parts: u64, num: u64, unit: u64) -> Range<u64> {
     let even = trips.div_ceil(parts);

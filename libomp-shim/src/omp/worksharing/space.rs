@@ -1,17 +1,16 @@
 //! Iteration spaces: a loop's bounds as a number of iterations, without overflow.
 //!
-//! Everything behind this file counts iterations from 0 in `u64`, whatever the type and direction
-//! of the user's loop. Bounds are kept as 64-bit patterns (sign- or zero-extended) and all
-//! arithmetic on them wraps: a value that the loop really visits fits its type, so the wrapped
-//! result is exact.
+//! The other worksharing files count iterations from 0 in `u64`, for any type and direction of the
+//! user's loop. Bounds are kept as 64-bit patterns (sign- or zero-extended), and all arithmetic on
+//! them wraps. A value that the loop really visits fits its type, so the wrapped result is exact.
 //!
-//! A loop of 2⁶⁴ iterations counts as 2⁶⁴ − 1. Nobody will see it end.
+//! A loop of 2⁶⁴ iterations counts as 2⁶⁴ − 1. No program runs long enough to reach its end.
 
 /// An integer type of loop variables.
 pub trait LoopInteger: Copy + PartialOrd {
     /// The value as a 64-bit pattern.
     fn bits(self) -> u64;
-    /// The value whose pattern, cut to the type, is `bits`.
+    /// The value whose pattern, cut to the width of the type, is `bits`.
     fn of_bits(bits: u64) -> Self;
 }
 
@@ -38,7 +37,7 @@ pub struct IterationSpace {
     pub first: u64,
     /// Pattern of the increment.
     pub step: u64,
-    /// Pattern of the bound the user gave, exclusive or inclusive as the constructor says.
+    /// Pattern of the user's bound; the constructor says whether it is exclusive or inclusive.
     pub bound: u64,
     /// Number of iterations.
     pub trips: u64,
@@ -47,9 +46,9 @@ pub struct IterationSpace {
 impl IterationSpace {
     /// `for (i = lower; i <= upper; i += step)`, or `>=` with a negative step.
     ///
-    /// From 0 to the greatest unsigned value by 1 there are no iterations: their number does not
-    /// fit the type, and flang describes an empty loop so (0 to the number of iterations minus
-    /// 1).
+    /// From 0 to the greatest unsigned value by 1 there are no iterations, for two reasons. Their
+    /// number does not fit the type. Also, flang describes an empty loop so (0 to the number of
+    /// iterations minus 1).
     #[inline]
     pub fn inclusive<T: LoopInteger>(lower: T, upper: T, step: i64) -> Self {
         let wraps = step == 1 && lower.bits() == 0 && T::of_bits(upper.bits().wrapping_add(1)).bits() == 0;
@@ -59,8 +58,8 @@ impl IterationSpace {
         Self { first: lower.bits(), step: step as u64, bound: upper.bits(), trips }
     }
 
-    /// `for (i = start; i < end; i += step)`, or `>` when not `up`; `step` is a pattern, negative
-    /// when not `up`.
+    /// `for (i = start; i < end; i += step)`, or `>` if not `up`. `step` is a pattern, negative if
+    /// not `up`.
     #[inline]
     pub fn exclusive<T: LoopInteger>(start: T, end: T, step: u64, up: bool) -> Self {
         let runs = if up { start < end } else { start > end };
@@ -82,8 +81,8 @@ impl IterationSpace {
     }
 
     /// Pattern of the exclusive end of a chunk that ends before iteration `i`, for a space with an
-    /// exclusive bound: never beyond the bound, which the first value after the last iteration
-    /// might be.
+    /// exclusive bound. It never lies beyond the bound, as the first value after the last iteration
+    /// might.
     #[inline(always)]
     pub fn end_at(&self, i: u64) -> u64 {
         if i == self.trips { self.bound } else { self.at(i) }
@@ -95,11 +94,12 @@ fn distance<T: LoopInteger>(from: T, to: T, up: bool) -> u64 {
     if up { to.bits().wrapping_sub(from.bits()) } else { from.bits().wrapping_sub(to.bits()) }
 }
 
-/// Iterations from a value to another `distance` away, both included. A step of 0 makes none.
+/// Number of iterations from a value to another one `distance` away, both included. A step of 0
+/// makes none.
 #[inline]
 fn count(distance: u64, step: u64) -> u64 {
     if step == 1 {
-        return distance.saturating_add(1); // most loops: no division
+        return distance.saturating_add(1); // most loops have step 1 and need no division
     }
     distance.checked_div(step).map_or(0, |n| n.saturating_add(1))
 }
