@@ -1,26 +1,32 @@
-//! Task dependences (OpenMP 5.2 §15.9): who waits for whom among the children of one task.
+//! Task dependences (OpenMP 5.2 §15.9): the order among the children of one task.
 //!
-//! Each generating task has a [`DependTable`] from addresses to *sets*. A set is a run of tasks
-//! that named the address with the same kind and need not wait for each other (`in`, `inoutset`,
-//! `mutexinoutset`); `out` makes a set of one. A new task joins the current set if its kind is the
-//! set's and not `out`, and then waits for every member of the previous set; otherwise the current
-//! set becomes the previous one. Members of `mutexinoutset` sets exclude each other by the
-//! address's mutex.
+//! What lives here: entering a task with dependences, waiting for dependences, and completing a
+//! task. What does not: the queues of ready tasks ([`super::queue`]).
 //!
-//! Only the generating task touches its table, so the table has no lock. What completing tasks
-//! touch is the [`Node`]: a count of predecessors and a list of successors, both atomic. A node
-//! outlives its task as long as the table refers to it. Cost grows with the edges; a set forgets
-//! completed members before it grows.
+//! **Sets.** Each generating task has a [`DependTable`], which maps an address to *sets*. The tasks
+//! of a set name the address with the same kind and need not wait for each other (`in`, `inoutset`,
+//! `mutexinoutset`). A task with `out` is a set of its own.
 //!
-//! One of the tasks that a completing task makes ready goes to the thread's *run-next slot*: that
-//! thread begins it next as a rule, without the deque ([`super::queue::follow`]).
+//! A new task joins the current set if both have the same kind and the kind is not `out`. Otherwise
+//! the current set becomes the previous set, and the task begins a new one. In both cases the task
+//! waits for every member of the previous set. The members of a `mutexinoutset` set exclude each
+//! other by the mutex of the address.
+//!
+//! **Nodes.** Only the generating task touches its table, so the table has no lock. A task that
+//! completes touches its [`Node`], which has a count of predecessors and a list of successors, both
+//! atomic. A node outlives its task as long as the table refers to the node. The cost grows with
+//! the number of edges. A set forgets completed members before it grows.
+//!
+//! **The next task.** When a task completes, one of the tasks that become ready goes to the
+//! *run-next slot* of the thread. As a rule the thread starts this task next, without the deque
+//! ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `table` | sets: whom a new task has to wait for |
+//! | `table` | sets, and the choice of a new task's predecessors |
 //! | `members` | the tasks of a set |
-//! | `slots` | where the sets of an address stand, and which are forgotten |
-//! | `node` | edges, the count of predecessors, completion; tasks whose work is queued on devices |
+//! | `slots` | where the table keeps the sets of an address, and which addresses it forgets |
+//! | `node` | edges, the count of predecessors, completion; tasks that queue work on devices |
 //! | `replay` | tasks whose predecessors are known by number |
 //! | `mutexes` | mutual exclusion among the members of a `mutexinoutset` |
 
@@ -78,10 +84,10 @@ pub struct Dependence {
 
 // ---- entering and completing ------------------------------------------------
 
-/// Creates a deferred task with dependences: it is pushed when its last predecessor completes,
-/// perhaps now.
+/// Creates a deferred task with dependences. The task is pushed when its last predecessor
+/// completes, perhaps at once.
 pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
-    // SAFETY: the task is ours until it is published.
+    // SAFETY: the task belongs to the caller until it is published.
     let task_ref = unsafe { task.as_ref() };
     if array::any() {
         array::ahead::before(here, task_ref, items.clone());
@@ -126,23 +132,23 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
     task::set_off(here, flags);
 }
 
-/// Are all earlier children of the running task complete? A task that is run at once has nothing to
-/// wait for then, and nobody will have to wait for it, unless its event is still to come: it need
-/// not be entered.
+/// Returns true if all earlier children of the running task are complete, and `task` has no event.
+/// If `task` is then run at once, it has nothing to wait for, and no later task has to wait for it.
+/// So it need not be entered in the table.
 #[inline]
 fn nothing_precedes(here: CurrentThread, task: &Task) -> bool {
     is_childless(here) && !task.flags().has(TaskFlags::DETACH)
 }
 
-/// Are all earlier children of the running task complete? Not for a detector of races, which has to
-/// be reported on whom a task depends.
+/// Returns true if all earlier children of the running task are complete. A detector of races has
+/// to be notified of each dependence, so with one the answer is no if there is a table.
 #[inline]
 fn is_childless(here: CurrentThread) -> bool {
     here.task.children() == 0 && (here.task.children_depend.get().is_none() || !ult::sanitize::sees_races())
 }
 
-/// May a task with these dependences, which is neither detachable nor to be deferred, be run as one
-/// without? Says no where that takes a closer look.
+/// Returns true if a task with these dependences may run like a task without dependences. The task
+/// is neither detachable nor to be deferred. Returns false if only a closer look could tell.
 pub fn is_satisfied(here: CurrentThread, items: impl Iterator<Item = Dependence>) -> bool {
     let is_satisfied = is_childless(here) || is_clear(here, items);
     if is_satisfied {
@@ -151,27 +157,27 @@ pub fn is_satisfied(here: CurrentThread, items: impl Iterator<Item = Dependence>
     is_satisfied
 }
 
-/// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it
-/// need not be entered then: it is complete before anybody could depend on it.
+/// Returns true if a quick look shows that a task with these dependences is ready. If the task is
+/// then run at once, it need not be entered: it is complete before another task can depend on it.
 pub fn is_clear(here: CurrentThread, mut items: impl Iterator<Item = Dependence>) -> bool {
     DependTable::if_any(here.task)
         .is_none_or(|table| !ult::sanitize::sees_races() && items.all(|item| table.is_clear_for(item)))
 }
 
-/// Are there children of the running task, not complete, on which one that it makes now might
-/// depend?
+/// Returns true if the running task has incomplete children on which a task that it makes now might
+/// depend.
 pub fn has_live_children(here: CurrentThread) -> bool {
     here.task.children() != 0 && DependTable::if_any(here.task).is_some_and(DependTable::is_live)
 }
 
-/// Creates an undeferred task with dependences: waits until it may run. The caller then runs it
-/// with [`task::run_at_once`] (or the compiler's own code runs it).
+/// Creates an undeferred task with dependences, and waits until the task may run. Then the caller
+/// runs the task with [`task::run_at_once`], or the compiler's own code runs it.
 pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
-    // SAFETY: the task is ours.
+    // SAFETY: the task belongs to the caller.
     if nothing_precedes(here, unsafe { task.as_ref() }) {
         return resident::host_looks();
     }
-    // SAFETY: the task is ours.
+    // SAFETY: the task belongs to the caller.
     let task_ref = unsafe { task.as_ref() };
     let (node, entered) = Node::new(NodeGoal::Wait(here.thread.worker()));
     task_ref.set_node(node);
@@ -188,10 +194,12 @@ pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + C
     }
 }
 
-/// As [`wait_for`], before a task that the caller runs itself. What this returns holds the mutexes
-/// of `mutexinoutset`: it is to be made the task's node, or given to [`leave`] when the task has
-/// ended. `None` if there is nothing to hold; who comes later then need not wait for the task,
-/// since the generating task does.
+/// As [`wait_for`], before a task that the caller runs itself. The node that this returns holds the
+/// mutexes of `mutexinoutset`. The caller makes it the node of the task, or gives it to [`leave`]
+/// when the task has ended.
+///
+/// `None` means that the task holds no mutex. Then later tasks need not wait for the task, because
+/// the generating task does not go on before its end.
 #[must_use]
 pub fn wait_and_hold(
     here: CurrentThread,
@@ -221,16 +229,18 @@ fn wait_for_all(here: CurrentThread, items: impl Iterator<Item = Dependence>) ->
     Some(node)
 }
 
-/// The end of what [`wait_and_hold`] began.
+/// Ends a wait that [`wait_and_hold`] began: completes the node.
 pub fn leave(here: CurrentThread, node: NonNull<Node>) {
     queue::push_ready(here.thread, complete(node, Some(here.thread), here.thread.team()));
     Node::drop_reference(node);
 }
 
-/// Enters a node's dependences; its guard is still on it, or its only edge hangs without.
+/// Enters the dependences of a node. Its guard stays on, unless its only edge is linked without a
+/// guard.
 fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
-    // A task whose only edge hangs without a guard may be gone before the edge is reported.
+    // A task whose only edge is linked without a guard may be gone before the edge is reported to
+    // tools.
     let only = items.size_hint().1 == Some(1) && !tool::is_on();
     let mut found: Vec<Arc<MutexesMutex>> = Vec::new();
     for item in items {
@@ -253,18 +263,18 @@ fn wait_ready(here: CurrentThread, node: &Node) {
     here.team().help_until(here.thread, &|| node.is_ready());
 }
 
-/// All edges of the node are in. True when it is ready: no predecessor is left and the mutexes are
-/// held.
+/// Takes the guard off a node when all its edges are entered. Returns true if the node is ready: no
+/// predecessor is left, and the node holds its mutexes.
 #[inline]
 fn release_guard(node: &Node) -> bool {
     node.release_guard() && mutexes::acquire(node)
 }
 
-/// The running task's work is in a device's queue: those that come after it, and queue theirs, may
-/// begin.
+/// Notes that the work of the running task is in a device's queue. From then on successors that
+/// queue their work on a device may begin.
 pub fn queued(here: CurrentThread, work: Queued) {
     let Some(node) = here.task.node() else { return };
-    // SAFETY: the task's reference on its node is dropped when it is complete.
+    // SAFETY: the task drops its reference on the node only when it is complete.
     unsafe { node.as_ref() }.close_queued(work, |successor| {
         if let (true, NodeGoal::Task(task)) = (mutexes::acquire(successor), successor.goal()) {
             queue::push(here.thread, task);
@@ -272,19 +282,21 @@ pub fn queued(here: CurrentThread, work: Queued) {
     });
 }
 
-/// What is asked of those before `task` that queue their work, as it does, and were not complete
-/// when it was created. Only the running task asks, for itself.
+/// Calls `ask` with the predecessors of `task` that queue their work on a device, as `task` does.
+/// Predecessors that were complete when `task` was created are left out. Only the running task
+/// calls this, for itself.
 fn ask_before<T>(task: &Task, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
-    // SAFETY: the task's reference on its node is dropped when it is complete.
+    // SAFETY: the task drops its reference on the node only when it is complete.
     task.node().and_then(|node| unsafe { node.as_ref() }.ask_before(ask))
 }
 
-/// Are all of them complete? What they wrote is visible then.
+/// Returns true if all predecessors of `task` that queue work on a device are complete. The data
+/// that they wrote are visible then.
 pub fn before_are_complete(task: &Task) -> bool {
     ask_before(task, |before| before.iter().all(|before| before.get().is_complete())).unwrap_or(true)
 }
 
-/// Where the work of those is that are not complete.
+/// Returns where the queued work of the incomplete predecessors of `task` is.
 pub fn queued_before(task: &Task) -> Vec<Queued> {
     let incomplete = |before: &&NodeRef| !before.get().is_complete();
     ask_before(task, |before| {
@@ -293,19 +305,20 @@ pub fn queued_before(task: &Task) -> Vec<Queued> {
     .unwrap_or_default()
 }
 
-/// Where the work of all those is or was that have queued some.
+/// Returns where the work is, or was, of all predecessors of `task` that have queued some.
 pub fn have_queued_before(task: &Task) -> Vec<Queued> {
     ask_before(task, |before| before.iter().filter_map(|before| before.get().queued()).collect())
         .unwrap_or_default()
 }
 
-/// The place of `task`, the running one, in the order of regions on GPUs.
+/// Returns the place of `task`, the running task, in the order of regions on GPUs.
 pub fn place_in_order(task: &Task) -> Option<Id> {
     // SAFETY: as above.
     task.node().and_then(|node| unsafe { node.as_ref() }.place())
 }
 
-/// They are complete, and not asked again.
+/// Drops the references to the predecessors of `task` that queue work. They are complete, and the
+/// task does not ask them again.
 pub fn forget_before(task: &Task) {
     if let Some(node) = task.node() {
         // SAFETY: as above.
@@ -313,9 +326,9 @@ pub fn forget_before(task: &Task) {
     }
 }
 
-/// The node's task is complete: its successors lose a predecessor and its mutexes are handed on.
-/// `thread` is the running thread when it belongs to `team`: it gets one of the tasks that are
-/// ready now into its run-next slot, the others are queued.
+/// Completes the node of a task: each successor loses a predecessor, and the mutexes are handed on.
+/// `thread` is the running thread if it belongs to `team`. Then one of the tasks that are ready now
+/// is returned, for the run-next slot of the thread; the others are queued.
 #[must_use]
 pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Option<NonNull<Task>> {
     // SAFETY: the task's reference on its node is dropped later.

@@ -1,28 +1,43 @@
-//! Where ready tasks stand, and which of them a waiting thread may take.
+//! Queues of ready tasks, and the search for a task that a waiting thread may start.
+//!
+//! What lives here: pushing a ready task, searching, stealing, and throttling. What does not: the
+//! order of the tasks in the team queue ([`super::team_queue`]), and how a task runs
+//! ([`super::task`]).
 //!
 //! | queue | owner | order |
 //! |---|---|---|
-//! | the thread's deque | one thread, others steal | newest first for the owner, oldest first for thieves |
-//! | the team queue | the team, under a lock | by priority, then oldest first; those that free agents may run apart |
+//! | deque | one thread; other threads steal | newest first for the owner, oldest first for thieves |
+//! | inbox ([`super::affinity::hint`]) | one thread; other threads seldom take | oldest first |
+//! | team queue | the team, under a lock | by priority, then oldest first; tasks for free agents apart |
 //!
-//! In the team queue ([`super::team_queue`]) stand tasks with a `priority`, tasks that became ready
-//! where no thread of the team runs, and tasks that somebody took and was not allowed to run. A
-//! thread that may start something looks at the tasks with a priority first, then at its own deque,
-//! the rest of the team queue, and the deques of others.
+//! Three kinds of tasks go to the team queue:
 //!
-//! **The task scheduling constraint** (5.2 §12.9): a thread may start a new tied task only if it is
-//! a descendant of every tied task the thread has suspended (barriers aside). Those tasks always
-//! form a chain of ancestry, because each one was itself started under the constraint; so it is
-//! enough to ask whether the candidate descends from the newest. A thread that takes a task it may
-//! not run puts it in the team queue, where everybody can look before taking.
+//! * tasks with a `priority`;
+//! * tasks that became ready where no thread of the team runs;
+//! * tasks that a thread took and was not allowed to start.
 //!
-//! Why no deadlock follows: a waiting tied task S, the newest of its thread, waits for a
-//! descendant. If that is queued, it is allowed here; if it is suspended elsewhere, it is newer
-//! than the suspended task of that thread which is an ancestor of S, and the argument repeats with
-//! a strictly deeper task. Every queue is visible to every waiter: deques by stealing, and before a
-//! thread sleeps it moves what its own deque holds but it may not run to the team queue. And who
-//! sleeps is woken: for a task in the team queue by whoever puts it there or, if that wakes one who
-//! may not start it, by that one.
+//! **The order of a search.** A thread that may start a task searches the tasks with a priority
+//! first. Then it searches its own inbox and deque, the rest of the team queue, and the deques and
+//! inboxes of other threads.
+//!
+//! **The task scheduling constraint** (5.2 §12.9). A thread may start a new tied task only if the
+//! task descends from every tied task that the thread has suspended. (Tasks suspended in a barrier
+//! do not count.) The suspended tied tasks form a chain of ancestry, because each one was started
+//! under the constraint. So one question is enough: does the candidate descend from the newest of
+//! them? If a thread has taken a task that it may not start, it puts the task in the team queue.
+//! There every thread can check a task before it takes the task.
+//!
+//! **Why no deadlock follows.** Let S be the newest suspended tied task of a thread, and let S wait
+//! for a descendant D. If D is queued, this thread may start D. If D is suspended on another
+//! thread, D is newer there than every ancestor of S. Then the argument repeats for that thread,
+//! with a strictly deeper task.
+//!
+//! Every waiting thread reaches every queue. It steals from the deques of other threads. Before a
+//! thread sleeps, it moves those tasks of its own deque that it may not start to the team queue.
+//!
+//! Sleeping threads are woken for each task in the team queue. The thread that puts a task there
+//! wakes one sleeper or all of them. If the one woken sleeper may not start the task, that sleeper
+//! wakes all others.
 
 use core::ptr::NonNull;
 
@@ -46,27 +61,30 @@ mod run_next;
 pub use super::team_queue::TeamQueue;
 pub use run_next::{follow, follows_late, push_ready};
 
-/// Ready tasks a thread may have in its deque before it runs some of them itself.
+/// Number of ready tasks in a thread's deque at which the thread begins to run some of them itself.
+/// Chosen: such a deque keeps many thieves busy, and its tasks take little memory; any value from
+/// 128 to 512 will do.
 pub const DEQUE_TASKS: usize = 256;
 
-/// Makes a ready task available to the team of `thread`, which is the running one.
+/// Makes a ready task available to the team of `thread`, which is the running thread.
 pub fn push(thread: &Thread, task: NonNull<Task>) {
     let team = thread.team();
-    // SAFETY: the task is the caller's until it is pushed.
+    // SAFETY: the task belongs to the caller until it is pushed.
     let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
     if priority > 0 {
         team.team_queue().put(task, false);
     } else if affinity != 0 && push_specially(thread, task, affinity) {
         return;
     } else {
-        // SAFETY: own thread only: code that runs in the thread's name is the deque's owner.
+        // SAFETY: own thread only: code that runs in the name of the thread is the owner of the
+        // deque.
         unsafe { thread.deque.push(task) };
     }
     team.wake_one();
 }
 
-/// A ready task for free agents, too, or one that names data. False, with nothing done, if it is to
-/// be pushed as any other.
+/// Pushes a ready task that free agents may run, or that names data in an `affinity` clause.
+/// Returns false, and does nothing, if the task is to be pushed like any other.
 #[cold]
 fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
     let team = thread.team();
@@ -74,7 +92,7 @@ fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
         return hint::offer(team, task);
     }
     let caller = agents::caller(team);
-    // SAFETY: the task is the caller's until it is pushed; own thread only, as in `push`.
+    // SAFETY: the task belongs to the caller until it is pushed; own thread only, as in `push`.
     unsafe {
         agents::enters_deque(team, task.as_ref());
         thread.deque.push(task);
@@ -86,18 +104,18 @@ fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
     true
 }
 
-/// Makes a ready task available to `team` from a kernel thread that runs for none of its threads.
+/// Makes a ready task available to `team` from a kernel thread that runs no thread of this team.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
     let mut moving = Moving::to_team_queue_of(team);
     moving.put(task);
     moving.notify();
 }
 
-/// Ready tasks that move to the team queue together. All who sleep are notified of them once.
+/// Ready tasks that move to the team queue together. All sleeping threads are woken once for them.
 struct Moving<'a> {
     team: &'a Team,
     any: bool,
-    /// Of some that free agents may run.
+    /// Calls a free agent, if free agents may run some of the tasks.
     caller: Option<AgentCaller<'a>>,
 }
 
@@ -107,9 +125,9 @@ impl<'a> Moving<'a> {
         Self { team, any: false, caller: None }
     }
 
-    /// The task is the caller's.
+    /// Moves one task, which belongs to the caller.
     fn put(&mut self, task: NonNull<Task>) {
-        // SAFETY: as said.
+        // SAFETY: the task belongs to the caller.
         let its = unsafe { task.as_ref() };
         if agents::is_pool(its.affinity()) && its.priority() == 0 {
             agents::leaves_deque(its);
@@ -130,19 +148,21 @@ impl<'a> Moving<'a> {
     }
 }
 
-/// The newest tied task that `thread` has begun and not ended; none while the constraint does not
-/// bind it.
+/// Returns the newest tied task that `thread` has begun and not ended. Returns `None` while the
+/// task scheduling constraint does not bind the thread.
 fn newest_tied(thread: &Thread) -> Option<&Task> {
     if outside::is_loose(thread) {
         return None;
     }
-    // SAFETY: own thread only: `find` runs on the thread's kernel thread in its name.
+    // SAFETY: own thread only: `find` runs on the thread's kernel thread, in the name of the
+    // thread.
     let newest = unsafe { thread.own() }.tied.last().copied();
-    // SAFETY: a started tied task is alive.
+    // SAFETY: a tied task that has begun is alive.
     newest.map(|t| unsafe { &*t })
 }
 
-/// May `thread` start `task` now? A free agent runs what is for such alone.
+/// Returns true if `thread` may start `task` now. A free agent starts only tasks that free agents
+/// may run.
 fn allowed(thread: &Thread, task: &Task) -> bool {
     if thread.is_agent() && !task.flags().has(TaskFlags::POOL) && !ult::mutant!(agents_take_any) {
         return false;
@@ -152,9 +172,9 @@ fn allowed(thread: &Thread, task: &Task) -> bool {
         || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
-/// Finds a task that `thread`, which waits at a task scheduling point, may start. As long as the
-/// wait lasts, and until [`end_help`] at the latest, others may follow the task at once if `more`
-/// says so.
+/// Finds a task that `thread`, which waits at a task scheduling point, may start. More tasks may
+/// follow this one for the same wait, as long as `more` returns true, and at most until
+/// [`end_help`].
 pub fn find(thread: &Thread, scope: SearchScope, more: &dyn Fn() -> bool) -> Option<Job> {
     if has_its_fill(thread) {
         return None;
@@ -162,10 +182,9 @@ pub fn find(thread: &Thread, scope: SearchScope, more: &dyn Fn() -> bool) -> Opt
     find_task(thread, scope).map(|task| begin(thread, task, more))
 }
 
-/// The job that is `task`, which `thread` has taken and may start, for a wait as in [`find`].
+/// Turns `task`, which `thread` has taken and may start, into a job for a wait as in [`find`].
 pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> Job {
-    // SAFETY: only the lifetime is erased; the pointer is forgotten by `end_help`, before the
-    // closure ends.
+    // SAFETY: only the lifetime is erased; `end_help` forgets the pointer before the closure ends.
     let more = unsafe {
         core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more)
     };
@@ -175,10 +194,13 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
     task::job(thread, task)
 }
 
-/// Is `thread` alone, and waits for a device already while there is room for no more who do? Then
-/// it begins nothing until that has answered. Who does not wait for one yet begins a task all the
-/// same: what the device does may depend on the region that the thread is in. Nor does it while a
-/// target construct adds to its copies of reduction items.
+/// Returns true if `thread` is alone in its team and must start no task now. That is so in two
+/// cases:
+///
+/// * A task of the thread waits for a device, and as many tasks as allowed wait for devices
+///   already. A thread that does not wait for a device starts a task in spite of this limit,
+///   because the device operations may depend on the region that the thread is in.
+/// * A target construct of the thread adds to the thread's copies of reduction items.
 fn has_its_fill(thread: &Thread) -> bool {
     if thread.team().size() != 1 {
         return false;
@@ -188,26 +210,27 @@ fn has_its_fill(thread: &Thread) -> bool {
     own.reduces != 0 || own.at_devices != 0 && !transfer::has_room()
 }
 
-/// The wait for which [`find`] has found tasks is over.
+/// Ends the wait for which [`find`] has found tasks.
 pub fn end_help(thread: &Thread) {
     // SAFETY: own thread only.
     let helping = unsafe { &mut thread.own().helping };
     *helping = (helping.0.wrapping_add(1), None);
 }
 
-/// Which wait of the thread a task runs for that [`find`] has just found.
+/// Returns the number of the wait for which [`find`] has just found a task.
 pub fn help_number(thread: &Thread) -> u32 {
     // SAFETY: own thread only.
     unsafe { thread.own().helping.0 }
 }
 
-/// After a task that was found for the wait `number`: another one for the same wait, unless it is
-/// over, somebody else waits for this worker, or the scheduler should be asked once more. Spares
-/// the way through the scheduler, which costs several times what a small task does.
+/// After a task that was found for the wait `number`, takes one more task for the same wait.
+/// Returns `None` if the wait is over, another context waits for this worker, or the scheduler is
+/// to be asked again. This avoids the way through the scheduler, which costs several times what a
+/// small task does.
 ///
-/// The number is that of the last find, so no other wait of the thread has begun to run tasks or
-/// ended since: the one that is meant still is among suspended contexts of this worker, and its
-/// closure lives.
+/// If `number` is still that of the last `find`, no other wait of the thread has begun to run tasks
+/// or has ended since. So the waiting context is still suspended on this worker, and its closure is
+/// alive.
 pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };
@@ -215,26 +238,26 @@ pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     if !ult::sched::may_go_on_in_place(thread.team().sleepers()) {
         return None;
     }
-    // SAFETY: as said above.
+    // SAFETY: the closure is alive, as the comment of this function says.
     if !unsafe { (*more)() } {
         return None;
     }
     near(thread).or_else(|| steal(thread, true))
 }
 
-/// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the
-/// region that ends, but not with the next one before it has begun it (its number may not even
-/// exist there).
+/// [`find`] for a member that waits for its next region and has seen `epoch`. The member may help
+/// with the region that ends. It may not help with the next region before it has begun that region,
+/// because its thread number may not exist there.
 pub fn find_after(thread: &Thread, scope: SearchScope, epoch: u64) -> Option<Job> {
     if thread.team().epoch() != epoch {
-        return None; // a region without this member: its tasks are for others
+        return None; // in a region without this member, its tasks are for other threads
     }
     if scope == SearchScope::Peek {
         let is_any = thread.team().has_used_tasks() && thread.team().has_ready_tasks();
         return is_any.then_some(Job { run: no_job, data: core::ptr::null_mut() });
     }
     let task = find_task(thread, scope)?;
-    // What made the task visible came after the epoch of its region, so a new epoch is seen here.
+    // A task becomes visible after the epoch of its region does, so a new epoch is seen here.
     if thread.team().epoch() == epoch {
         return Some(task::late_job(thread, task));
     }
@@ -256,7 +279,7 @@ fn find_task(thread: &Thread, scope: SearchScope) -> Option<NonNull<Task>> {
     }
 }
 
-/// What stands in the thread's own deque or in the team queue.
+/// Takes a task from the thread's own deque or inbox, or from the team queue.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
     if thread.is_agent() {
         return own(thread).or_else(|| for_agents(thread));
@@ -276,7 +299,7 @@ fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
         .or_else(|| for_agents(thread))
 }
 
-/// What free agents may run, and stands in the team queue.
+/// Takes a task from the team queue that free agents may run.
 #[inline]
 fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
     let team_queue = thread.team().team_queue();
@@ -284,17 +307,17 @@ fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
         return None;
     }
     let newest = newest_tied(thread);
-    // SAFETY: own thread only; nothing is called that waits.
+    // SAFETY: own thread only; `take_pool` calls nothing that waits.
     taken(thread, team_queue.take_pool(newest, &mut unsafe { thread.own() }.seen))
 }
 
-/// Tasks with a priority that have begun before and are gone on with, per look at all others
-/// instead.
+/// Number of tasks with a priority that a thread resumes before one search prefers all other tasks.
+/// Chosen: one such search costs little beside 16 resumed tasks; any value from 8 to 32 will do.
 const RESUMED_TASKS_PER_SEARCH: u32 = 16;
 
 fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
     let task = taken(thread, thread.team().team_queue().take_urgent(newest_tied(thread)))?;
-    // SAFETY: a task taken from the team queue is ours.
+    // SAFETY: a task taken from the team queue belongs to this thread.
     if unsafe { task.as_ref() }.flags().has(TaskFlags::BEGUN) {
         // SAFETY: own thread only.
         unsafe { thread.own() }.resumed += 1;
@@ -302,9 +325,12 @@ fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
     Some(task)
 }
 
-/// Untied tasks that come in parts (clang's) stand in the team queue again after each. Those that
-/// poll would be taken again and again, and what they wait for, a task of lower priority, never: so
-/// now and then a thread looks for that first.
+/// Once in [`RESUMED_TASKS_PER_SEARCH`] resumed tasks, searches for a task without a priority
+/// first.
+///
+/// clang divides untied tasks into parts, and such a task stands in the team queue again after each
+/// part. A task that polls would be taken again and again. The task of lower priority for which it
+/// waits would never start.
 fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let resumed = &mut unsafe { thread.own() }.resumed;
@@ -315,8 +341,9 @@ fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     near_without_priority(thread).or_else(|| far(thread, false))
 }
 
-/// What a look at the team queue gave. A new task wakes one sleeper; if it was not allowed to start
-/// it, and passes over it, the others have to look.
+/// Returns the task that a search of the team queue found, and wakes sleepers if necessary. A new
+/// task wakes one sleeper. If that thread may not start the task and passes over it, the other
+/// sleepers have to search.
 fn taken(thread: &Thread, found: TeamQueueSearch) -> Option<NonNull<Task>> {
     if found.passed_over {
         thread.team().wake_all();
@@ -324,7 +351,8 @@ fn taken(thread: &Thread, found: TeamQueueSearch) -> Option<NonNull<Task>> {
     found.task
 }
 
-/// What stands in the deques and inboxes of others.
+/// Takes a task from the deques and inboxes of other threads. `patient` has the same meaning as in
+/// [`steal`].
 fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     if thread.is_agent() {
         let in_vain = || clear_out(thread).or_else(|| steal_as_agent(thread, false));
@@ -339,9 +367,10 @@ fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         })
 }
 
-/// A task from an inbox, if it may be started; otherwise the team queue's.
+/// Returns a task from an inbox if the thread may start it; otherwise moves the task to the team
+/// queue.
 fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
-    // SAFETY: what was taken from an inbox is ours.
+    // SAFETY: a task taken from an inbox belongs to this thread.
     if allowed(thread, unsafe { task.as_ref() }) {
         return Some(task);
     }
@@ -349,11 +378,12 @@ fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
     None
 }
 
-/// Looks without success after which a thread that never sleeps (an active wait policy) clears its
-/// deque out all the same, and looks into those of all others.
+/// Number of searches without success after which a thread clears out its deque and searches all
+/// other deques. A thread that never sleeps (an active wait policy) needs this. Chosen: such a
+/// search is rare enough to cost little; any value from 256 to 4096 will do.
 const LOOKS_BEFORE_CLEAR_OUT: u32 = 1024;
 
-/// Is it time to [`clear_out`] although the thread is not about to sleep?
+/// Returns true if it is time to [`clear_out`], although the thread is not about to sleep.
 fn looks_in_vain(thread: &Thread) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
@@ -361,13 +391,13 @@ fn looks_in_vain(thread: &Thread) -> bool {
     own.looks.is_multiple_of(LOOKS_BEFORE_CLEAR_OUT)
 }
 
-/// The newest task of the thread's own deque, if it may be started.
+/// Takes the newest task of the thread's own deque, if the thread may start it.
 fn own(thread: &Thread) -> Option<NonNull<Task>> {
-    // Its owner sees no fewer than there are.
+    // The owner never sees fewer tasks than there are.
     if thread.deque.is_empty() {
         return None;
     }
-    // SAFETY: own thread only; a popped task is ours.
+    // SAFETY: own thread only; a popped task belongs to this thread.
     unsafe {
         let task = thread.deque.pop()?;
         if allowed(thread, task.as_ref()) {
@@ -378,9 +408,10 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
     None
 }
 
-/// The running task waits until it is `done`, which is when `mine` holds for no incomplete task:
-/// runs the newest ready tasks by plain calls as long as it holds for them and nobody else waits
-/// for this worker. They may wait in turn: nothing on this stack can go on without them.
+/// Runs ready tasks by plain calls while the running task waits until `done` returns true. `done`
+/// returns true when no incomplete task satisfies `mine`. The newest ready tasks run as long as
+/// they satisfy `mine` and no other context waits for this worker. These tasks may wait in turn: no
+/// code on this stack can go on without them.
 pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
     let team = here.thread.team();
     while !done()
@@ -388,7 +419,7 @@ pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(
         && team.team_queue().has_nothing_urgent()
         && ult::sched::may_go_on_in_place(team.sleepers())
     {
-        // SAFETY: own thread only; a popped task is ours.
+        // SAFETY: own thread only; a popped task belongs to this thread.
         let Some(task) = (unsafe { here.thread.deque.pop() }) else { return };
         // SAFETY: as above.
         let its = unsafe { task.as_ref() };
@@ -396,34 +427,41 @@ pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(
             put_back(here.thread, task);
             return;
         }
-        // SAFETY: as above; a ready task of the running thread's team, allowed as a child of what
-        // it waits in.
+        // SAFETY: as above; the task is ready, belongs to the running thread's team, and is allowed
+        // as a child of the task that waits here.
         unsafe { task::run_taken(here, task) };
     }
 }
 
 /// Undoes a `pop` of the thread's own deque.
 fn put_back(thread: &Thread, task: NonNull<Task>) {
-    // SAFETY: own thread only; the task is the caller's.
+    // SAFETY: own thread only; the task belongs to the caller.
     unsafe { thread.deque.push(task) };
-    // A thief whose last look fell between the two saw an empty deque.
+    // A thief that looked for the last time between the pop and the push saw an empty deque.
     thread.team().wake_one();
 }
 
-/// Looks at lone tasks, the only ones of their deques, before one is taken: the owner is about to
-/// run it more often than not (a task, then `taskwait`), sooner than it could be brought here.
+/// Number of the search in which a thief takes a lone task, counted from the first search that left
+/// one to its owner. A lone task is the only one of its deque. Its owner usually starts it at once
+/// (a task, then `taskwait`), sooner than a thief could. Chosen: within so many searches the owner
+/// usually starts the task; any value from 3 to 8 will do.
 const LOOKS_AT_LONE_TASK: u32 = 4;
 
-/// In a team with more threads a thread looks at [`VICTIMS_IN_LARGE_TEAM`] deques between two jobs,
-/// and at all before it sleeps. Chosen: the processors of a large machine.
+/// Number of threads above which a team is large. In a large team a thread searches
+/// [`VICTIMS_IN_LARGE_TEAM`] deques between two jobs, and all deques before it sleeps. Chosen: a
+/// large machine has as many processors; any value from 128 to 512 will do.
 const LARGE_TEAM_THREADS: u32 = 256;
 
-/// Chosen: takes as long as a task of half a microsecond.
+/// Number of deques that one search between two jobs looks at in a large team. Chosen: the looks
+/// take as long as a task of half a microsecond; any value from 32 to 128 will do.
 const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 
-/// The oldest task of another thread's deque. A `patient` thread leaves lone tasks to their owners
-/// for some looks. One of a large team looks at some deques only, other ones each time, and takes
-/// what it finds: it would not meet the same task again soon.
+/// Takes the oldest task of another thread's deque. A `patient` search leaves a lone task to its
+/// owner. If several searches in a row have done so, the next one takes such a task
+/// ([`LOOKS_AT_LONE_TASK`]).
+///
+/// In a large team, a `patient` search looks at some deques only, at other ones each time. It also
+/// takes lone tasks, because the thread would not come back to the same task soon.
 fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let size = team.size();
@@ -445,7 +483,9 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };
         let ready = victim.deque.len();
         if ready == 0 {
-            continue; // before a sleep, too: behind the parker's fence the length shows each task that nobody was woken for
+            // This holds before a sleep, too: behind the parker's fence, the length shows each task
+            // for which no thread was woken.
+            continue;
         }
         if spares && ready == 1 {
             has_spared = true;
@@ -460,22 +500,28 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     steal_from_agents(thread)
 }
 
-/// The oldest task of a free agent's deque: a child of what it has run.
+/// Takes the oldest task of a free agent's deque, a child of a task that the agent has run.
 fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
     let team = thread.team();
     let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread));
     others.filter(|other| !other.deque.is_empty()).find_map(|victim| steal_from(thread, team, victim))
 }
 
-/// How many tasks that are for the team alone an agent moves away from one deque in a look, to come
-/// to what is behind them.
+/// Number of tasks that a `patient` agent moves out of one deque in one search, to reach the tasks
+/// behind them. The moved tasks are for the team alone. Chosen: the search stays short in a long
+/// deque; any value from 4 to 32 will do.
 const TASKS_MOVED_PER_DEQUE: u32 = 8;
 
-/// A task that `thread`, a free agent, may take: from members of the team, then from other agents.
-/// Tasks that stand before it and are for the team alone move to the team queue: of a long queue
-/// some, by who is patient. Who comes to nothing so ends, and the next agent goes on with that; or
-/// it waits in a tied task, and looks at all before it sleeps. As long as it does not, it leaves a
-/// deque with the first task that others of its kind may start.
+/// Takes a task that `thread`, a free agent, may start: from the members of the team, then from
+/// other agents.
+///
+/// Tasks for the team alone that stand before such a task move to the team queue. A `patient` agent
+/// moves at most [`TASKS_MOVED_PER_DEQUE`] of them from each deque. It also leaves a deque after
+/// the first task that other agents may start and this one may not.
+///
+/// An agent that finds no task that way ends, and the next agent goes on with the rest. If the
+/// agent waits in a tied task instead, its search before it sleeps is not `patient` and looks at
+/// all tasks.
 #[cold]
 fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
@@ -488,7 +534,7 @@ fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         let mut left = if patient { TASKS_MOVED_PER_DEQUE } else { u32::MAX };
         while left != 0 && agents.have_ready() && !victim.deque.is_empty() {
             let Some(task) = steal_any(victim) else { break };
-            // SAFETY: a stolen task is ours.
+            // SAFETY: a stolen task belongs to this thread.
             if allowed(thread, unsafe { task.as_ref() }) {
                 found = Some(stolen(team, victim, task));
                 break;
@@ -505,7 +551,7 @@ fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
 
 fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<Task>> {
     let task = steal_any(victim)?;
-    // SAFETY: a stolen task is ours.
+    // SAFETY: a stolen task belongs to this thread.
     if allowed(thread, unsafe { task.as_ref() }) {
         return Some(stolen(team, victim, task));
     }
@@ -513,7 +559,7 @@ fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<T
     None
 }
 
-/// The oldest task of the victim's deque, for the thief whether it may start it or not.
+/// Takes the oldest task of the victim's deque, whether the thief may start it or not.
 fn steal_any(victim: &Thread) -> Option<NonNull<Task>> {
     stats::count_steal_attempt();
     loop {
@@ -532,9 +578,9 @@ fn steal_any(victim: &Thread) -> Option<NonNull<Task>> {
     }
 }
 
-/// The thief is about to start what it has stolen.
+/// Does what is due when the thief is about to start a stolen task.
 fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
-    // SAFETY: a stolen task is ours.
+    // SAFETY: a stolen task belongs to this thread.
     let its = unsafe { task.as_ref() };
     agents::leaves_deque(its);
     trace::note_steal(victim, its);
@@ -544,12 +590,12 @@ fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
     task
 }
 
-/// Before the thread sleeps: moves what it may not run from its own deque to the team queue, and
-/// returns the first task that it may run after all.
+/// Moves tasks that the thread may not start from its own deque to the team queue, before the
+/// thread sleeps. Returns the first task that the thread may start.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;
-    // SAFETY: own thread only; popped tasks are ours.
+    // SAFETY: own thread only; popped tasks belong to this thread.
     while let Some(task) = unsafe { thread.deque.pop() } {
         // SAFETY: as above.
         if allowed(thread, unsafe { task.as_ref() }) {
@@ -562,8 +608,8 @@ fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     found
 }
 
-/// The thread whose deque is looked at first: a near one more often than others, where the machine
-/// has any.
+/// Returns the number of the thread whose deque is searched first. Near threads are chosen more
+/// often than others, if the machine has any.
 fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     // SAFETY: own thread only.
     let draw = &mut unsafe { thread.own() }.draw;
@@ -572,17 +618,21 @@ fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     draw.victim(me, count) as u32
 }
 
-/// Incomplete children, ready or waiting for dependences, that a task may have per thread of its
-/// team before it runs some itself: bounds the memory of a producer that is faster than its tasks.
-/// Large enough that a window of a task graph this wide keeps every thread busy.
+/// Number of incomplete children per thread of the team at which a task begins to run some tasks
+/// itself. Children that wait for dependences count, too. The limit bounds the memory of a producer
+/// that is faster than its tasks. Chosen: a window of a task graph that is so wide keeps every
+/// thread busy; any value from 128 to 512 will do.
 pub const CHILDREN_PER_THREAD: u64 = 256;
-/// The same bound for small teams.
+/// Number of incomplete children that a task may have in a small team, whatever the number of its
+/// threads. Derived: what [`CHILDREN_PER_THREAD`] allows in a team of four threads.
 pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 
-/// A producer that has filled its deque, or has too many incomplete children, runs tasks before it
-/// goes on. It leaves its stack to do so and returns as soon as there is room again. When it may
-/// run none of them it gives the others some time, but is never held back for good: a task may
-/// depend on an event that only the producer can fulfil.
+/// Makes a producer run other tasks if it has filled its deque or has too many incomplete children.
+/// It leaves its stack for that, and returns as soon as there is room again.
+///
+/// If the producer may run none of the tasks, it gives the other threads some time, and then
+/// returns. It is never held back for good, because a task may depend on an event that only the
+/// producer can fulfil.
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
@@ -591,7 +641,9 @@ pub fn throttle(here: CurrentThread) {
     }
 }
 
-/// Pending children between two looks at what the other threads write.
+/// Number of pending children between two checks of the limits, which read words that other threads
+/// write. Chosen: a check costs little beside 32 tasks, and the deque grows little between two
+/// checks; any value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
 #[cold]
@@ -604,7 +656,7 @@ fn look_how_many(here: CurrentThread) {
         } else if env::settings().task_throttling {
             run_some(here, DEQUE_TASKS / 4);
             if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
-                hold_back(here); // they are for the team
+                hold_back(here); // the tasks that are left are for the team
             }
         }
     } else if has_too_many_children(here) {
@@ -612,15 +664,16 @@ fn look_how_many(here: CurrentThread) {
     }
 }
 
-/// Had the thread so many tasks in its deque lately that the others have enough to do, and it can
-/// run what it makes itself?
+/// Returns true if the deque of the thread was full lately and has not become half empty since.
+/// Then the other threads have enough to do, and the thread can run the tasks that it makes itself.
 #[inline(always)]
 pub fn is_saturated(thread: &Thread) -> bool {
     // SAFETY: own thread only.
     unsafe { thread.own() }.saturated
 }
 
-/// Is that so still? Until the deque is half empty.
+/// Checks again whether [`is_saturated`] holds, and remembers the answer: it holds until the deque
+/// is half empty.
 pub fn stays_saturated(thread: &Thread) -> bool {
     let stays = thread.deque.len() >= DEQUE_TASKS / 2 && thread.team().team_queue().has_nothing_urgent();
     // SAFETY: own thread only.
@@ -628,8 +681,8 @@ pub fn stays_saturated(thread: &Thread) -> bool {
     stays
 }
 
-/// Before a task that has to be queued although the thread has enough of them: runs some, so that a
-/// producer of such tasks does not run ahead of the others without bounds.
+/// Runs some tasks if the thread is saturated, before a task that has to be queued all the same.
+/// Otherwise a producer of such tasks would run ahead of the other threads without bounds.
 pub fn make_room(here: CurrentThread) {
     if stays_saturated(here.thread) {
         run_some(here, DEQUE_TASKS / 4);
@@ -641,8 +694,9 @@ fn has_too_many_children(here: CurrentThread) -> bool {
     children >= CHILDREN_IN_SMALL_TEAM && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())
 }
 
-/// How often a producer with too many children gives up the processor before it makes the next task
-/// after all.
+/// Number of `sched_yield` calls that a producer with too many children makes before it makes the
+/// next task all the same. Chosen: other threads get time to complete tasks, and the producer is
+/// not held back for good; any value from 30 to 300 will do.
 const PRODUCER_YIELDS: usize = 100;
 
 #[cold]
@@ -659,7 +713,7 @@ fn hold_back(here: CurrentThread) {
     }
 }
 
-/// Runs up to `count` ready tasks while the running task stands suspended.
+/// Runs up to `count` ready tasks while the running task is suspended.
 #[cold]
 pub fn run_some(here: CurrentThread, count: usize) {
     let left = core::cell::Cell::new(count);
@@ -691,9 +745,9 @@ pub fn run_some(here: CurrentThread, count: usize) {
     end_help(here.thread);
 }
 
-/// Runs what there is for the free agent `here.thread` by plain calls on its own stack, until there
-/// is nothing more, or somebody else waits for this worker. Tasks that it has begun while others of
-/// its own waited end before this returns, too.
+/// Runs the tasks that the free agent `here.thread` may start, by plain calls on its own stack.
+/// This returns when no task is left, or another context waits for this worker. Before it returns,
+/// all tasks end that the agent has begun while others of its tasks waited.
 pub fn run_all(here: CurrentThread) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();
@@ -703,30 +757,30 @@ pub fn run_all(here: CurrentThread) {
             .or_else(|| clear_out(thread))
     };
     while let Some(task) = next() {
-        // SAFETY: taken by this thread, which may start it.
+        // SAFETY: this thread has taken the task and may start it.
         unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            // Once in a while the answer is no where nobody waits: then the scheduler is asked, and
-            // what the deque holds is not for the team queue.
+            // Now and then the answer is no although no other context waits for this worker. Then
+            // the scheduler is asked, and the tasks of the deque stay out of the team queue.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }
             run_some(here, 1);
             // SAFETY: own thread only.
             if unsafe { thread.own() }.begun != 0 {
-                break; // it waits, and what may run meanwhile is found as in any wait
+                break; // a task of the agent waits, and tasks to run meanwhile are found as in any wait
             }
         }
     }
-    // SAFETY: own thread only; conditions are asked on its worker.
+    // SAFETY: own thread only; the condition is called on the thread's worker.
     team.help_until(thread, &|| unsafe { thread.own() }.begun == 0);
 }
 
-/// A free agent ends: moves what its deque holds to the team queue.
+/// Moves the tasks of a free agent's deque to the team queue when the agent ends.
 pub fn leave_nothing(thread: &Thread) {
     let mut moving = Moving::to_team_queue_of(thread.team());
-    // SAFETY: own thread only; popped tasks are ours.
+    // SAFETY: own thread only; popped tasks belong to this thread.
     while let Some(task) = unsafe { thread.deque.pop() } {
         moving.put(task);
     }

@@ -1,21 +1,21 @@
 //! Tasks: the descriptor of implicit and explicit tasks.
 //!
-//! What lives here: [`Task`] and its properties. What may not: where ready tasks are kept and who
-//! may take them ([`super::queue`]), dependences ([`super::depend`]), what a front's descriptor
-//! looks like (the fronts).
+//! What lives here: [`Task`] and its properties. What does not: the queues of ready tasks and the
+//! choice among them ([`super::queue`]), dependences ([`super::depend`]), and the layout of a
+//! front's descriptor (the fronts).
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `constructs` | `task`, `taskwait`, `taskyield`: what the running task does |
-//! | `life` | from the moment a task is taken to its completion |
-//! | `counts` | incomplete children and references, and who frees a task |
+//! | `life` | the life of a task from the moment when it is taken to its completion |
+//! | `counts` | incomplete children and references, and which thread frees a task |
 //! | `spares` | descriptors for tasks that are run at once |
 //! | `tied` | the tied tasks that a thread has begun |
 //!
 //! An explicit task is one block: the descriptor, then the front's payload (LLVM's `kmp_task_t`,
-//! GCC's argument block). It is freed by whoever drops the last of its references: the task itself
-//! holds one until it has completed, and each child holds one on its parent until the child is
-//! freed, so that the chain of parents can be walked.
+//! GCC's argument block). The thread that drops the last reference on the task frees it. The task
+//! itself holds one reference until it has completed. Each child holds one on its parent until the
+//! child is freed, so that the chain of parents can be walked.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -57,87 +57,88 @@ pub use tied::Tied;
 
 use counts::{FRESH, free};
 
-/// Properties of a task, fixed before it starts.
+/// Properties of a task, fixed before the task starts.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskFlags(u32);
 
 impl TaskFlags {
     /// An explicit task.
     pub const EXPLICIT: Self = Self(1);
-    /// `untied`.
+    /// The `untied` clause.
     pub const UNTIED: Self = Self(2);
     /// A final task: its children are included.
     pub const FINAL: Self = Self(4);
-    /// `detach`: complete only when the event is fulfilled, too.
+    /// The `detach` clause: the task is complete only when its event is fulfilled, too.
     pub const DETACH: Self = Self(8);
-    /// Run by its creator at once.
+    /// The task's creator runs it at once.
     pub const UNDEFERRED: Self = Self(16);
-    /// `mergeable` and undeferred: shares its creator's data environment.
+    /// `mergeable` and undeferred: the task shares its creator's data environment.
     pub const MERGED: Self = Self(32);
-    /// The arguments were constructed, and the task's own code destroys them: it runs even when it
-    /// is discarded.
+    /// The arguments were constructed, and the task's own code destroys them. So the code runs even
+    /// when the task is discarded.
     pub const CONSTRUCTED: Self = Self(64);
     /// An untied task whose first part has begun.
     pub const BEGUN: Self = Self(128);
-    /// A target task whose device is another one than the host: who makes it need not wait for that
-    /// device, alone in its team or not.
+    /// A target task for a device other than the host. Its creator need not wait for that device,
+    /// even if the creator is alone in its team.
     pub const OFFLOADED: Self = Self(256);
-    /// Its next target construct adds to the thread's own copies of reduction items, which travel
-    /// there and back: the thread begins no task meanwhile that might add to them here.
+    /// The task's next target construct adds to the thread's own copies of reduction items, which
+    /// are copied to the device and back. Meanwhile the thread begins no task that might add to the
+    /// copies here.
     pub const REDUCES: Self = Self(512);
-    /// A target region that looks after what others have left on devices itself
+    /// A target region that itself looks after data that other regions have left on devices
     /// ([`super::device::resident`]).
     pub const KEEPS: Self = Self(1024);
-    /// With dependences on tasks that may have left something on a device: it is brought back
+    /// The task depends on tasks that may have left data on a device. Those data are brought back
     /// first.
     pub const LOOKS: Self = Self(2048);
-    /// Its work is queued on a device, behind that of tasks of the same kind that it depends on
+    /// The task's work is queued on a device, behind the work of its predecessors of the same kind
     /// ([`super::device::chain`]).
     pub const QUEUES: Self = Self(4096);
-    /// It has put work on streams of devices ([`super::device::borrowed`]).
+    /// The task has put work on streams of devices ([`super::device::borrowed`]).
     pub const STREAMS: Self = Self(8192);
-    /// Its next child queues its work on a device.
+    /// The task's next child queues its work on a device.
     pub const WISHES: Self = Self(16384);
-    /// It writes blocks of arrays on the host ([`super::device::array::ahead`]).
+    /// The task writes blocks of arrays on the host ([`super::device::array::ahead`]).
     pub const OPENS: Self = Self(32768);
-    /// There is a record for tools behind its payload ([`super::tool::record`]).
+    /// A record for tools is behind the task's payload ([`super::tool::record`]).
     pub const RECORDED: Self = Self(65536);
-    /// For tools: it is run at once, where it might have been deferred.
+    /// For tools: the task is run at once, although it might have been deferred.
     pub const INCLUDED: Self = Self(131072);
-    /// For tools: it stands for a wait.
+    /// For tools: the task stands for a wait.
     pub const WAITS: Self = Self(262_144);
-    /// Its children are written down ([`super::taskgraph`]).
+    /// The task's children are recorded ([`super::taskgraph`]).
     pub const RECORDS: Self = Self(524_288);
     /// For tools: a target task.
     pub const TARGET: Self = Self(1_048_576);
-    /// For the trace, which leaves it out: that it runs is timed.
+    /// For the trace, which leaves the task out: the time in which it runs is measured.
     pub const TIMED: Self = Self(2_097_152);
-    /// Free agents may run it ([`super::agents`]).
+    /// Free agents may run the task ([`super::agents`]).
     pub const POOL: Self = Self(4_194_304);
-    /// Its next child is such a task.
+    /// Free agents may run the task's next child.
     pub const POOLS: Self = Self(8_388_608);
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// `other` when `condition`, nothing otherwise, added.
+    /// Returns the union with `other` if `condition` is true, and the set itself otherwise.
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {
         if condition { self.with(other) } else { self }
     }
-    /// Those that are not in `other`.
+    /// Returns the properties that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
-    /// Is anything in `other` here?
+    /// Returns true if at least one property of `other` is here.
     #[inline(always)]
     pub const fn has_any(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
-    /// Is everything in `other` here?
+    /// Returns true if all properties of `other` are here.
     #[inline(always)]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -146,29 +147,30 @@ impl TaskFlags {
 
 const _: () = assert!(align_of::<Task>() <= blocks::GRAIN && size_of::<Task>() == 192);
 
-/// A task region (OpenMP 5.2 §12). Three cache lines: what its own thread touches when it makes
-/// children; what is constant once the task is published; what others write.
+/// A task region (OpenMP 5.2 §12). It takes three cache lines: the data that its own thread touches
+/// when it makes children; the data that are constant once the task is published; the data that
+/// other threads write.
 #[repr(C, align(64))]
 pub struct Task {
     /// The control variables of the task's data environment.
     pub icv: Cell<Icv>,
-    /// Innermost taskgroup the task's children belong to.
+    /// The innermost taskgroup to which the task's children belong.
     pub taskgroup: Cell<*const Taskgroup>,
-    /// Children that are not in `counts` yet.
+    /// Children that are not in `counts` yet; see `counts`.
     pending: Cell<u32>,
-    /// The bias is off: the task has ended, or nearly.
+    /// True if the bias has been taken off: the task has ended, or nearly.
     retired: Cell<bool>,
 
     /// The task that generated this one; null for an initial task.
     parent: Cell<*const Task>,
     /// The team whose threads may run it.
     team: Cell<*const Team>,
-    /// The thread in whose name it runs; null until it starts. Atomic because children of an untied
-    /// task may look while another thread takes its next part.
+    /// The thread in whose name the task runs; null until the task starts. Atomic, because children
+    /// of an untied task may read it while another thread takes the next part of the task.
     thread: AtomicPtr<Thread>,
-    /// Runs the task's code; the front's.
+    /// The front's function that runs the task's code.
     run: Cell<Option<RunFn>>,
-    /// The taskgroup the task itself belongs to.
+    /// The taskgroup to which the task itself belongs.
     member_of: Cell<*const Taskgroup>,
     /// The task's own node in its parent's dependence graph.
     node: Cell<Option<NonNull<Node>>>,
@@ -179,34 +181,36 @@ pub struct Task {
 
     counts: AtomicU64,
     event: AtomicU32,
-    /// `priority` as far as it counts, 0 when not given.
+    /// The value of the `priority` clause as far as it counts; 0 without the clause.
     priority: Cell<i32>,
-    /// Stands for the data that an `affinity` clause names, 0 when none is given, see
+    /// A key for the data that an `affinity` clause names; 0 without the clause. See
     /// [`super::affinity::hint`].
     affinity: Cell<u32>,
-    /// Where the stack was when the first of the tasks ran a child at once that were run at once
-    /// themselves, each by the one before, up to this one; 0 if none did. See `constructs`.
+    /// The stack position where a chain of tasks began. The chain ends with this task, and each of
+    /// its tasks has run the next one at once. The position is the one at which the first task ran
+    /// a child at once; 0 if none did. See `constructs`.
     base: Cell<u32>,
-    /// Where to search the team queue for descendants of this task.
+    /// How far the team queue has been searched for descendants of this task.
     pub marks: TeamQueueMark,
     /// Bytes of payload behind the descriptor.
     payload: Cell<usize>,
-    /// Two words for the front.
+    /// Two words for the use of the front.
     pub front: [Cell<usize>; 2],
 }
 
-/// Runs the code of a task, or only what must not be left out when it is discarded (the last
-/// argument). False: only a part of an untied task has run, the task is to be queued again.
+/// Runs the code of a task. If the last argument is true, the task is discarded, and only the code
+/// runs that must not be left out. Returns false if only a part of an untied task has run; then the
+/// task is to be queued again.
 pub type RunFn = unsafe fn(&Thread, &Task, bool) -> bool;
 
-// SAFETY: the cells are written before the task is published (pushed or its node released) or by
-// the thread that runs it; publication by the deque or the dependence node orders them. The rest is
-// atomic.
+// SAFETY: the cells are written before the task is published (pushed, or its node released), or by
+// the thread that runs the task. Publication by the deque or the dependence node orders these
+// writes. The other fields are atomic.
 unsafe impl Sync for Task {}
 // SAFETY: as above.
 unsafe impl Send for Task {}
 
-/// For [`ult::debug`].
+/// Entries for the debugger ([`ult::debug`]).
 pub const ENTRIES: [DebugEntry; 7] = [
     DebugEntry::number("task.parent", offset_of!(Task, parent)),
     DebugEntry::number("task.flags", offset_of!(Task, flags)),
@@ -218,7 +222,7 @@ pub const ENTRIES: [DebugEntry; 7] = [
 ];
 
 impl Task {
-    /// An implicit task, to be set up by [`Task::begin_implicit`].
+    /// Makes an implicit task, to be set up by [`Task::begin_implicit`].
     pub fn implicit() -> Self {
         Self {
             icv: Cell::new(Icv::INITIAL),
@@ -256,20 +260,20 @@ impl Task {
         self.icv.set(icv);
         self.taskgroup.set(ptr::null());
         self.base.set(0);
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller promises.
         let outer = unsafe { parent.as_ref() };
         self.depth.set(outer.map_or(0, |p| p.depth.get() + 1));
         let inherits_final = outer.is_some_and(|p| p.flags().has(TaskFlags::FINAL));
         self.flags.set(TaskFlags::default().with_if(inherits_final, TaskFlags::FINAL));
     }
 
-    /// Frees what the region left on an implicit task.
+    /// Frees the data that the region left on an implicit task.
     pub fn end_implicit(&self) {
         DependTable::discard(&self.children_depend);
     }
 
-    /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child
-    /// of `here.task`. It does not count as created before [`submit`] or [`run_undeferred`].
+    /// Allocates an explicit task, a child of `here.task`, with `payload` bytes (16-aligned) behind
+    /// the descriptor. The task does not count as created before [`submit`] or [`run_undeferred`].
     pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         if tool::is_on() {
             Self::allocate_recorded(here, payload, run, flags)
@@ -278,7 +282,7 @@ impl Task {
         }
     }
 
-    /// [`Task::allocate`] for a task of the program's, which the trace may leave out
+    /// [`Task::allocate`] for a task of the program, which the trace may leave out
     /// ([`super::trace::Thin`]).
     pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         if tool::is_on() && !here.thread.tool.thin.skips() {
@@ -294,7 +298,7 @@ impl Task {
     fn allocate_recorded(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         let start = payload.saturating_add(align_of::<TaskRecord>() - 1) & !(align_of::<TaskRecord>() - 1);
         let block = Self::allocate_plain(here, start.saturating_add(tool::record::BYTES), run, flags);
-        // SAFETY: fresh, with room for the record.
+        // SAFETY: the block is fresh and has room for the record.
         unsafe {
             let task = block.as_ref();
             task.payload().add(start).cast::<TaskRecord>().write(TaskRecord::default());
@@ -318,15 +322,15 @@ impl Task {
         block
     }
 
-    /// Writes what [`Task::implicit`] makes, in place: the compiler was seen to make the value
-    /// elsewhere and to copy it.
+    /// Writes the value of [`Task::implicit`] in place. Otherwise the compiler was seen to make the
+    /// value elsewhere and to copy it.
     ///
     /// # Safety
-    /// A block that nobody else has, with room for a task.
+    /// `block` has room for a task, and no other thread uses it.
     #[inline(always)]
     unsafe fn write_fresh<'a>(block: NonNull<Task>) -> &'a Self {
-        // SAFETY: as the caller says. All fields but these two are null, zero, false or `None`,
-        // whose bytes are zero.
+        // SAFETY: as the caller promises. All fields except these two are null, zero, false or
+        // `None`, whose bytes are zero.
         unsafe {
             block.write_bytes(0, 1);
             (&raw mut (*block.as_ptr()).icv).write(Cell::new(Icv::INITIAL));
@@ -335,7 +339,7 @@ impl Task {
         }
     }
 
-    /// Writes what a child of `here.task` has from it.
+    /// Writes the data that a child of `here.task` takes over from it.
     #[inline(always)]
     fn begin_life(&self, here: CurrentThread, run: RunFn, flags: TaskFlags) {
         let parent = here.task;
@@ -359,7 +363,7 @@ impl Task {
         self.flags.set(flags.with(TaskFlags::EXPLICIT).with(inherited));
     }
 
-    /// Its parent has said something about its next children: what it is then.
+    /// Applies what the parent has requested for its next children; returns the child's properties.
     #[cold]
     fn is_awaited(&self, here: CurrentThread, flags: TaskFlags) -> TaskFlags {
         let parent = here.task;
@@ -371,8 +375,8 @@ impl Task {
         if parent.flags().has(TaskFlags::WISHES) { borrowed::grant(parent, self, flags) } else { flags }
     }
 
-    /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of
-    /// what is kept for tools: it may be reported where this one is not.
+    /// Copies this unsubmitted task with its payload, as another child of `here.task`. The record
+    /// for tools is not copied, because the copy may be reported where this task is not.
     pub fn duplicate_for(&self, here: CurrentThread) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
@@ -390,43 +394,43 @@ impl Task {
     /// Frees a task that was never announced.
     ///
     /// # Safety
-    /// Nobody else knows the task.
+    /// No other thread knows the task.
     pub unsafe fn free_unsubmitted(task: NonNull<Task>) {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller promises.
         unsafe { free(task.as_ptr()) };
     }
 
-    /// Address of the front's payload.
+    /// Returns the address of the front's payload.
     #[inline(always)]
     pub fn payload(&self) -> *mut u8 {
-        // SAFETY: an explicit task's block goes on behind the descriptor.
+        // SAFETY: an explicit task's block continues behind the descriptor.
         unsafe { ptr::from_ref(self).cast_mut().cast::<u8>().add(size_of::<Task>()) }
     }
 
-    /// The task whose payload begins at `payload`.
+    /// Returns the task whose payload begins at `payload`.
     ///
     /// # Safety
     /// `payload` came from [`Task::payload`] of a live task.
     #[inline(always)]
     pub unsafe fn of_payload<'a>(payload: *const u8) -> &'a Task {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller promises.
         unsafe { &*payload.sub(size_of::<Task>()).cast::<Task>() }
     }
 
-    /// Bytes behind the descriptor.
+    /// Returns the number of bytes behind the descriptor.
     pub fn payload_size(&self) -> usize {
         self.payload.get()
     }
-    /// Bytes of the front's behind the descriptor.
+    /// Returns the number of the front's bytes behind the descriptor.
     pub fn data_size(&self) -> usize {
         self.payload.get() - if self.flags().has(TaskFlags::RECORDED) { tool::record::BYTES } else { 0 }
     }
-    /// What runs it.
+    /// Returns the function that runs the task.
     pub fn code(&self) -> Option<RunFn> {
         self.run.get()
     }
 
-    /// The task's properties.
+    /// Returns the task's properties.
     #[inline(always)]
     pub fn flags(&self) -> TaskFlags {
         self.flags.get()
@@ -435,87 +439,90 @@ impl Task {
     pub fn set_flags(&self, flags: TaskFlags) {
         self.flags.set(flags);
     }
-    /// The value of the `priority` clause, as far as it counts: at least 0.
+    /// Returns the value of the `priority` clause as far as it counts: at least 0.
     #[inline(always)]
     pub fn priority(&self) -> i32 {
         self.priority.get()
     }
 
-    /// The task begins on the stack of `creator`, which has got so deep.
+    /// Notes that the task begins on the stack of `creator`, and takes over the position from which
+    /// the stack's depth is counted.
     #[inline(always)]
     pub fn goes_on_stack_of(&self, creator: &Self) {
         self.base.set(creator.base.get());
     }
 
-    /// Gives a task that has not been submitted the `priority` (5.2 §12.4) that its construct
-    /// names, limited by *max-task-priority-var*. Negative ones are not allowed, and count as 0.
+    /// Sets the `priority` (5.2 §12.4) that the construct names, limited by
+    /// *max-task-priority-var*. The task has not been submitted. Negative priorities are not
+    /// allowed, and count as 0.
     pub fn set_priority(&self, given: i32) {
         self.priority.set(
             given
                 .clamp(0, if ult::mutant!(priority_ignored) { 0 } else { env::settings().max_task_priority }),
         );
     }
-    /// What stands for the data that the task names; 0: it names none.
+    /// Returns the key for the data that the task names, or 0 if the task names none.
     #[inline(always)]
     pub fn affinity(&self) -> u32 {
         self.affinity.get()
     }
-    /// Says what stands for the data that a task names which has not been submitted.
+    /// Sets the key for the data that the task names. The task has not been submitted.
     pub fn set_affinity(&self, key: u32) {
         self.affinity.set(key);
     }
-    /// Are tools notified of what it does: an implicit task, or one with a record?
+    /// Returns true if tools are notified of the task's events: it is an implicit task, or has a
+    /// record.
     #[inline(always)]
     pub fn is_notified_of(&self) -> bool {
         self.flags().0 & (TaskFlags::EXPLICIT.0 | TaskFlags::RECORDED.0) != TaskFlags::EXPLICIT.0
     }
-    /// An explicit task (and not an implicit one)?
+    /// Returns true for an explicit task.
     #[inline(always)]
     pub fn is_explicit(&self) -> bool {
         self.flags().has(TaskFlags::EXPLICIT)
     }
-    /// The generating task, `None` for an initial task.
+    /// Returns the generating task, or `None` for an initial task.
     pub fn parent(&self) -> Option<&Task> {
-        // SAFETY: a task holds a reference on its parent; an implicit task's parent is suspended in
-        // the fork.
+        // SAFETY: a task holds a reference on its parent; the parent of an implicit task is
+        // suspended in the fork.
         unsafe { self.parent.get().as_ref() }
     }
-    /// The dependence node of the task, if it has one.
+    /// Returns the dependence node of the task, if it has one.
     pub fn node(&self) -> Option<NonNull<Node>> {
         self.node.get()
     }
-    /// Does the task run this front's code?
+    /// Returns true if `code` is the function that runs the task.
     pub fn runs(&self, code: RunFn) -> bool {
         self.run.get().is_some_and(|run| ptr::fn_addr_eq(run, code))
     }
-    /// Gives the task its node; before it is submitted.
+    /// Sets the task's node. The task has not been submitted.
     pub fn set_node(&self, node: NonNull<Node>) {
         self.node.set(Some(node));
     }
-    /// The thread in whose name the task runs.
+    /// Returns the thread in whose name the task runs.
     pub fn thread(&self) -> &Thread {
-        // ORDERING: Relaxed; constant while the task is started, except for untied ones, see
+        // ORDERING: Relaxed; constant while the task is started, except for untied tasks, see
         // `drop_child_of_untied`.
         let thread = self.thread.load(Ordering::Relaxed);
-        // SAFETY: set when the task starts; callers ask about started tasks.
+        // SAFETY: the thread is set when the task starts; callers ask only about started tasks.
         unsafe { &*thread }
     }
     fn set_thread(&self, thread: &Thread) {
-        // ORDERING: Relaxed; whoever may ask is ordered by the publication of the child through
-        // which it does.
+        // ORDERING: Relaxed; each thread that may ask is ordered by the publication of the child
+        // through which it asks.
         self.thread.store(ptr::from_ref(thread).cast_mut(), Ordering::Relaxed);
     }
-    /// The team whose threads may run the task.
+    /// Returns the team whose threads may run the task.
     pub fn team(&self) -> &Team {
         // SAFETY: a region ends only when its tasks are complete.
         unsafe { &*self.team.get() }
     }
-    /// The taskgroup this task is a member of, null for none.
+    /// Returns the taskgroup of which this task is a member, null for none.
     pub fn member_of(&self) -> *const Taskgroup {
         self.member_of.get()
     }
 
-    /// Is this task `ancestor` or a descendant of it?
+    /// Returns true if this task is `ancestor` or a descendant of it.
     pub fn descends_from(&self, ancestor: &Task) -> bool {
         let mut task = self;
         while task.depth.get() > ancestor.depth.get() {
@@ -533,11 +540,11 @@ mod tests {
     use super::*;
     use core::mem::MaybeUninit;
 
-    /// Every field, so that a new one has to be thought of here.
+    /// The test names every field, so that a new field has to be added here.
     #[test]
     fn a_task_that_is_written_in_place_is_as_one_that_is_made() {
         let mut block = MaybeUninit::<Task>::uninit();
-        // SAFETY: room for a task, which nobody else has; a task needs no drop.
+        // SAFETY: the block has room for a task, and no other thread uses it; a task needs no drop.
         let in_place = unsafe {
             block.as_mut_ptr().cast::<u8>().write_bytes(0xAA, size_of::<Task>());
             Task::write_fresh(NonNull::new_unchecked(block.as_mut_ptr()))
@@ -567,7 +574,7 @@ mod tests {
                 payload,
                 front,
             } = task;
-            // ORDERING: Relaxed, all; nobody else has the task.
+            // ORDERING: Relaxed for all; no other thread has the task.
             let shared = (
                 thread.load(Ordering::Relaxed),
                 counts.load(Ordering::Relaxed),

@@ -1,30 +1,34 @@
-//! The team queue: ready tasks that stand in no thread's deque, by priority, then oldest first.
+//! The team queue: ready tasks that are in no thread's deque, by priority, then oldest first.
 //!
-//! What lives here: the order of the tasks and the search for one that a thread may start. What may
-//! not: who puts tasks here and who is woken ([`super::queue`]).
+//! What lives here: the order of the tasks, and the search for a task that a thread may start. What
+//! does not: putting tasks into the queue, and waking threads ([`super::queue`]).
 //!
-//! Three parts, so that a task with a priority can be asked for before a thread's own deque and the
-//! others after it, and so that free agents, which may run few of the others, do not search among
-//! them. A part that holds nothing costs whoever looks one load.
+//! The queue has three parts. A thread can take a task with a priority before it looks at its own
+//! deque, and the other tasks after that. Free agents, which may run few of the other tasks, do not
+//! search among them. An empty part costs a search one load.
 //!
-//! **Nobody looks at the same task twice in vain.** Whether a thread may start a tied task depends
-//! on the newest tied task it has begun, T, and never changes while T is the newest. Tasks are
-//! numbered as they are put here. T carries a [`TeamQueueMark`] for each part: no tied task with a
-//! smaller number descends from T. It starts as the number of the next task when T begins, when T
-//! has no descendants yet, and moves on after each search that finds nothing. So a thread that
-//! waits in T and polls a team queue full of tasks that it may not start pays two loads, whatever
-//! their priority. Untied tasks, which anybody may start, stand apart. For the part of free agents,
-//! which few programs use, the thread keeps the number instead ([`TeamQueueSeen`]): no task pays
-//! for it.
+//! **No thread looks at a task twice in vain.** A thread may start a tied task only if the task
+//! descends from T, the newest tied task that the thread has begun. The answer never changes while
+//! T is the newest. The queue numbers its tasks in the order in which they are put. T carries a
+//! [`TeamQueueMark`] for each part: no tied task with a smaller number descends from T. When T
+//! begins, it has no descendants, and the mark is the number of the next task. After each search
+//! that finds nothing the mark moves on.
 //!
-//! **Somebody is notified.** A new task wakes one sleeper, perhaps one that may not start it while
-//! another could. The first thread that passes over a task makes the caller wake all sleepers
-//! ([`TeamQueueSearch::passed_over`]), once a task.
+//! So a thread that waits in T and polls a queue full of tasks that it may not start pays two
+//! loads, whatever priority these tasks have. Untied tasks, which every thread may start, are kept
+//! apart. Few programs use free agents, so for their part the thread keeps the number instead
+//! ([`TeamQueueSeen`]), and no task pays for it.
 //!
-//! Tried and rejected: a search with a limit (a thread that goes to sleep has to know); a queue per
-//! priority without a lock (the lock is held for a few instructions, and a part of the tasks only
-//! has a priority); children that inherit the priority of their parents (5.2 §12.4: without the
-//! clause it is 0).
+//! **A thread that may start the task is notified.** A new task wakes one sleeper, perhaps one that
+//! may not start it while another sleeper could. The first thread that passes over a task makes the
+//! caller wake all sleepers ([`TeamQueueSearch::passed_over`]), once for each task.
+//!
+//! Tried and rejected:
+//! * a search with a limit (a thread that goes to sleep has to know that no task is left);
+//! * a queue per priority without a lock (the lock is held for a few instructions, and only some
+//!   tasks have a priority);
+//! * children that inherit the priority of their parents (5.2 §12.4: without the clause the
+//!   priority is 0).
 
 use core::cell::Cell;
 use core::mem::replace;
@@ -36,45 +40,45 @@ use std::sync::{Mutex, MutexGuard};
 use super::agents;
 use super::task::{Task, TaskFlags};
 
-/// The team queue.
+/// The team queue, see the module.
 #[derive(Default)]
 pub struct TeamQueue {
     urgent: TeamQueuePart,
     rest: TeamQueuePart,
-    /// Those that free agents may run.
+    /// Tasks without a priority that free agents may run.
     pool: TeamQueuePart,
 }
 
-/// How far the team queue has been searched for descendants of a tied task, see the module: a
-/// number of either part.
+/// How far the team queue has been searched for descendants of a tied task: a number for each of
+/// two parts, see the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     urgent: u64,
     rest: u64,
 }
 
-/// The marks of a task; touched by the thread that runs it alone.
+/// The marks of a task; only the thread that runs the task touches them.
 pub type TeamQueueMark = Cell<Marks>;
 
 /// How far a thread has searched the part of free agents for descendants of its newest tied task.
-/// That of an older task at the same address is true for a younger one, too: it has no descendant
-/// that is older than itself.
+/// If a younger task gets the address of an older one, the number is true for it, too: all
+/// descendants of a task are younger than the task.
 pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,
 }
 
 impl TeamQueueSeen {
-    /// Not at all.
+    /// The thread has searched nothing yet.
     pub const NOTHING: Self = Self { task: ptr::null(), number: 0 };
 }
 
-/// What a search found.
+/// The result of a search.
 pub struct TeamQueueSearch {
-    /// A task for the caller.
+    /// The task that the caller may start, if there is one.
     pub task: Option<NonNull<Task>>,
-    /// The caller may not start a task that nobody else has passed over yet: it must wake those who
-    /// sleep.
+    /// True if the caller may not start a task over which no other thread has passed yet. Then the
+    /// caller must wake the sleeping threads.
     pub passed_over: bool,
 }
 
@@ -83,28 +87,29 @@ impl TeamQueueSearch {
 }
 
 impl TeamQueue {
-    /// Does nothing stand here?
+    /// Returns true if the queue has no task.
     pub fn is_empty(&self) -> bool {
         self.urgent.is_empty() && self.rest.is_empty() && self.pool.is_empty()
     }
 
-    /// Does no task with a priority stand here?
+    /// Returns true if the queue has no task with a priority.
     #[inline]
     pub fn has_nothing_urgent(&self) -> bool {
         self.urgent.is_empty()
     }
 
-    /// Does no task without a priority stand here that free agents may run?
+    /// Returns true if the queue has no task without a priority that free agents may run.
     #[inline]
     pub fn has_nothing_for_agents(&self) -> bool {
         self.pool.is_empty()
     }
 
-    /// Puts a ready task here. `notified`: all sleepers are about to be woken for it.
+    /// Puts a ready task into the queue. `notified` means that the caller is about to wake all
+    /// sleepers for the task.
     ///
-    /// The task is alive and the caller's.
+    /// The task is alive and belongs to the caller.
     pub fn put(&self, task: NonNull<Task>, notified: bool) {
-        // SAFETY: as the caller says.
+        // SAFETY: the task is alive and belongs to the caller.
         let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
         let part = match priority > 0 {
             true => &self.urgent,
@@ -114,8 +119,8 @@ impl TeamQueue {
         part.put(task, notified);
     }
 
-    /// Takes the first task with a priority that a thread may start whose newest tied task is
-    /// `newest`.
+    /// Takes the first task with a priority that the calling thread may start. `newest` is the
+    /// newest tied task of that thread.
     #[inline]
     pub fn take_urgent(&self, newest: Option<&Task>) -> TeamQueueSearch {
         if self.urgent.is_empty() {
@@ -133,8 +138,8 @@ impl TeamQueue {
         self.rest.take_marked(newest, |marks| &mut marks.rest)
     }
 
-    /// As [`TeamQueue::take_urgent`], among the tasks without a priority that free agents may run,
-    /// for a thread that has `seen` some of them.
+    /// As [`TeamQueue::take_urgent`], among the tasks without a priority that free agents may run.
+    /// `seen` says how far the thread has searched them.
     pub fn take_pool(&self, newest: Option<&Task>, seen: &mut TeamQueueSeen) -> TeamQueueSearch {
         let task = newest.map_or(ptr::null(), ptr::from_ref);
         if !ptr::eq(seen.task, task) {
@@ -143,37 +148,37 @@ impl TeamQueue {
         self.pool.take(newest, &mut seen.number)
     }
 
-    /// The marks of a task that begins.
+    /// Returns the marks of a task that begins.
     #[inline(always)]
     pub fn marks(&self) -> Marks {
-        // ORDERING: Relaxed; an old number is a smaller one, and makes a search longer.
+        // ORDERING: Relaxed; an outdated number is smaller, and only makes a search longer.
         let (urgent, rest) =
             (self.urgent.puts.load(Ordering::Relaxed), self.rest.puts.load(Ordering::Relaxed));
         Marks { urgent, rest }
     }
 }
 
-/// A part of the team queue. The counts are changed under the lock and read without it, to decide
-/// whether to take it.
+/// A part of the team queue. The counts are changed under the lock. They are read without the lock,
+/// to decide whether to take it.
 #[derive(Default)]
 struct TeamQueuePart {
-    /// Tasks that stand here.
+    /// Tasks in this part.
     count: AtomicUsize,
-    /// How many of them are untied.
+    /// How many of these tasks are untied.
     untied: AtomicUsize,
-    /// Tasks that were ever put here: the number of the next one.
+    /// Tasks that were ever put into this part: the number of the next task.
     puts: AtomicU64,
     levels: Mutex<Levels>,
 }
 
-/// Tasks by priority.
+/// The tasks of a part, by priority.
 type Levels = BTreeMap<i32, QueueLevel>;
 
-/// Priorities that keep their queues when these are empty. A search walks over empty ones; programs
-/// that give every task a priority of its own must not make that long.
+/// Priorities that keep their queues when the queues are empty. A search walks over empty queues;
+/// programs that give every task a priority of its own must not make that walk long.
 const KEPT: usize = 8;
 
-/// The tasks of one priority, both kinds in the order of their numbers.
+/// The tasks of one priority; tied and untied tasks each in the order of their numbers.
 #[derive(Default)]
 struct QueueLevel {
     tied: VecDeque<QueueEntry>,
@@ -183,7 +188,7 @@ struct QueueLevel {
 struct QueueEntry {
     number: u64,
     task: NonNull<Task>,
-    /// All sleepers were woken for it, or are about to be.
+    /// All sleepers were woken for the task, or are about to be.
     notified: bool,
 }
 
@@ -202,7 +207,7 @@ impl TeamQueuePart {
     }
 
     fn put(&self, task: NonNull<Task>, notified: bool) {
-        // SAFETY: the task is the caller's.
+        // SAFETY: the task belongs to the caller.
         let (priority, flags) = unsafe { (task.as_ref().priority(), task.as_ref().flags()) };
         let _away = ult::sanitize::look_away();
         let mut levels = self.lock();
@@ -225,7 +230,8 @@ impl TeamQueuePart {
         self.count.fetch_add(1, Ordering::Release);
     }
 
-    /// `mine` names this part's mark.
+    /// Takes a task as [`TeamQueuePart::take`], with the marks of `newest`. `mine` selects the mark
+    /// of this part.
     #[cold]
     fn take_marked(&self, newest: Option<&Task>, mine: impl Fn(&mut Marks) -> &mut u64) -> TeamQueueSearch {
         let mut marks = newest.map_or(Marks::default(), |t| t.marks.get());
@@ -236,7 +242,8 @@ impl TeamQueuePart {
         found
     }
 
-    /// `mark` moves on where the search has found nothing.
+    /// Takes the first task that a thread may start whose newest tied task is `newest`. If the
+    /// search finds no task, `mark` moves on.
     fn take(&self, newest: Option<&Task>, mark: &mut u64) -> TeamQueueSearch {
         let from = *mark;
         if newest.is_some() && !self.may_find(from) {
@@ -261,15 +268,17 @@ impl TeamQueuePart {
         found
     }
 
-    /// Could there be something for a task with the mark `from`?
+    /// Returns true if the part may have a task for a thread whose newest tied task has the mark
+    /// `from`.
     #[inline]
     fn may_find(&self, from: u64) -> bool {
-        // ORDERING: Acquire both, pair with `put`: who has been woken for a task sees it counted.
+        // ORDERING: Acquire both, pair with `put`: a thread that was woken for a task sees the task
+        // counted.
         self.puts.load(Ordering::Acquire) != from || self.untied.load(Ordering::Acquire) != 0
     }
 
     fn count_taken(&self, entry: &QueueEntry, levels: &mut Levels) {
-        // SAFETY: tasks in the team queue are alive, and this one was taken by us alone.
+        // SAFETY: tasks in the team queue are alive, and only this thread has taken this task.
         let (priority, flags) = unsafe { (entry.task.as_ref().priority(), entry.task.as_ref().flags()) };
         // ORDERING: Relaxed; under the lock.
         self.count.fetch_sub(1, Ordering::Relaxed);
@@ -288,7 +297,7 @@ impl QueueLevel {
         self.tied.is_empty() && self.untied.is_empty()
     }
 
-    /// Is the first untied task older than `number`?
+    /// Returns true if the first untied task is older than the task with `number`.
     fn has_untied_before(&self, number: u64) -> bool {
         self.untied.front().is_some_and(|u| u.number < number)
     }
@@ -298,8 +307,8 @@ impl QueueLevel {
         if self.has_untied_before(tied) { self.untied.pop_front() } else { self.tied.pop_front() }
     }
 
-    /// The oldest task that a thread whose newest tied task is `newest` may start; tied ones from
-    /// the number `from` on.
+    /// Takes the oldest task that a thread may start whose newest tied task is `newest`. Among tied
+    /// tasks the search begins at the number `from`.
     fn take_for(&mut self, newest: &Task, from: u64, passed_over: &mut bool) -> Option<QueueEntry> {
         let at = self.first_descendant(newest, from, passed_over);
         let tied = at.map_or(u64::MAX, |at| self.tied[at].number);
@@ -323,7 +332,7 @@ impl QueueLevel {
 mod tests {
     use super::*;
 
-    /// Tasks on the stack, which look at nothing but their priority and their flags.
+    /// Makes tasks on the stack, of which only the priority and the flags are used.
     fn task(priority: i32, untied: bool) -> Task {
         let task = Task::implicit();
         task.set_flags(TaskFlags::default().with_if(untied, TaskFlags::UNTIED));

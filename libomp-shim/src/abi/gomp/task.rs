@@ -1,5 +1,7 @@
-//! Tasks, taskwait, taskgroup and dependences as gcc emits them. Taskloops are in
-//! [`super::taskloop`], reductions in [`super::task_reduction`].
+//! Tasks, taskwait, taskgroup and dependences as gcc emits them.
+//!
+//! What lives here: the entry points, and the arguments of gcc's tasks. What does not: taskloops
+//! ([`super::taskloop`]) and reductions ([`super::task_reduction`]).
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::ptr::{self, NonNull};
@@ -25,20 +27,20 @@ const DEPEND: c_uint = 8;
 const PRIORITY: c_uint = 16;
 const DETACH: c_uint = 1 << 13;
 
-/// First front word of a task: its function. Second: the address of its arguments.
+/// First front word of a task: its function. Second front word: the address of its arguments.
 const FUNCTION: usize = 0;
 const ARGUMENTS: usize = 1;
 
-/// Where a task's arguments come from.
+/// The source of a task's arguments.
 #[derive(Clone, Copy)]
 pub struct TaskArguments {
     /// The generating task's data.
     pub data: *mut c_void,
-    /// Builds the block; a plain copy when absent.
+    /// Builds the block; without this function the block is a plain copy.
     pub copy: Option<ArgumentBuilder>,
-    /// Bytes of the block.
+    /// Size of the block in bytes.
     pub size: usize,
-    /// Alignment of the block.
+    /// Alignment of the block in bytes.
     pub align: usize,
 }
 
@@ -53,13 +55,13 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     true
 }
 
-/// Calls the function at `function` as the code of `task`.
+/// Calls the function at the address `function` as the code of `task`.
 ///
 /// # Safety
-/// The compiler's function on its data.
+/// `function` is the compiler's function, and `data` its data.
 #[inline(always)]
 unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     unsafe {
         match tool::record_if_notified(task) {
             Some(record) => {
@@ -70,11 +72,12 @@ unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
     }
 }
 
-/// For [`ult::debug`]: whose tasks these are, and which word of theirs is the function.
+/// Entries for the debugger ([`ult::debug`]): the function that runs this front's tasks, and the
+/// front word that has the code.
 pub const ENTRIES: [DebugEntry; 2] =
     [DebugEntry::address("gomp.run", run as *const ()), DebugEntry::number("gomp.function", FUNCTION)];
 
-/// The properties that a `flags` argument names.
+/// Returns the properties that a `flags` argument names.
 pub fn properties(flags: c_uint) -> TaskFlags {
     TaskFlags::default()
         .with_if(flags & UNTIED != 0, TaskFlags::UNTIED)
@@ -85,7 +88,7 @@ pub fn properties(flags: c_uint) -> TaskFlags {
 /// Allocates a task that runs `function` on a block built from `arguments`.
 ///
 /// # Safety
-/// Function and arguments are the compiler's.
+/// `function` and `arguments` come from the compiler.
 pub unsafe fn create(
     here: CurrentThread,
     function: OutlinedFunction,
@@ -118,12 +121,13 @@ fn set_code(task: &Task, function: OutlinedFunction, block: *mut c_void) {
     trace::note_task(task, ptr::null(), function as usize);
 }
 
-/// The argument block of a task that [`create`] made.
+/// Returns the argument block of a task that [`create`] made.
 pub fn block_of(task: &Task) -> *mut c_void {
     task.front[ARGUMENTS].get() as *mut c_void
 }
 
-/// A task that is run at once on the generating task's own data, where the compiler allows that.
+/// Makes a task that is run at once. It works on the generating task's own data, if the compiler
+/// allows that.
 ///
 /// # Safety
 /// As [`create`].
@@ -143,7 +147,7 @@ pub unsafe fn create_undeferred(
     } else {
         Task::included::<false>(here, run, flags)
     };
-    // SAFETY: a fresh task.
+    // SAFETY: the task is fresh.
     set_code(unsafe { task.as_ref() }, function, arguments.data);
     task
 }
@@ -169,7 +173,8 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     let here = CurrentThread::get();
     let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(TaskFlags::FINAL);
     if flags == 0 && copy.is_none() && (!deferred || task::is_included(here)) {
-        // Most of those that are run at once: the rest of this function would come to the same.
+        // The common case of tasks that are run at once. The rest of this function would have the
+        // same effect.
         let properties = TaskFlags::default().with_if(!deferred, TaskFlags::UNDEFERRED);
         // SAFETY: as for this function.
         return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
@@ -179,8 +184,8 @@ pub unsafe extern "C-unwind" fn GOMP_task(
         .with_if(copy.is_some(), TaskFlags::CONSTRUCTED);
     let priority = if flags & PRIORITY != 0 { priority } else { 0 };
     let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
-    // A task that is run here and now can work on the generating task's data. One with dependences
-    // may have to stand back even in a team of one, for an event.
+    // A task that is run here and now can work on the generating task's data. A task with
+    // dependences may have to be deferred even in a team of one thread, because of an event.
     let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
@@ -204,7 +209,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 /// Runs a task at once that works on the generating task's own data. `depend` is for tools.
 ///
 /// # Safety
-/// As [`create`]; the compiler has no function that copies the data. `depend` is null or the
+/// As [`create`]; the compiler has passed no function that copies the data. `depend` is null or the
 /// compiler's array.
 #[inline(never)]
 pub unsafe fn run_on_own_data(
@@ -215,14 +220,16 @@ pub unsafe fn run_on_own_data(
     depend: *mut *mut c_void,
 ) {
     if tool::is_on() && !here.thread.tool.thin.skips_quick(here.task) {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller promises.
         return unsafe { run_on_own_data_told(here, function, data, flags, depend) };
     }
     let task = Task::included::<false>(here, run, flags);
-    // SAFETY: the compiler's function on its data.
+    // SAFETY: the compiler's function is called on its data.
     task::run_included::<false>(here, task, || unsafe { function(data) });
 }
 
+/// [`run_on_own_data`] if a tool is attached.
+///
 /// # Safety
 /// As [`run_on_own_data`].
 #[cold]
@@ -236,11 +243,11 @@ unsafe fn run_on_own_data_told(
 ) {
     let thin = &here.thread.tool.thin;
     if thin.skips() {
-        // Left out by the trace, but run by a task that is not.
+        // The trace leaves this task out, but not the task that runs it.
         let task = Task::included::<false>(here, run, flags);
         thin.made();
         let timed = thin.begins(here.task);
-        // SAFETY: the compiler's function on its data.
+        // SAFETY: the compiler's function is called on its data.
         task::run_included::<false>(here, task, || unsafe { function(data) });
         if timed {
             trace::short_ends();
@@ -248,18 +255,18 @@ unsafe fn run_on_own_data_told(
         return;
     }
     let task = Task::included::<true>(here, run, flags);
-    // SAFETY: fresh, and the compiler's array.
+    // SAFETY: the task is fresh, and `depend` is the compiler's array.
     let task_ref = unsafe { task.as_ref() };
     trace::note_task(task_ref, ptr::null(), function as usize);
     // SAFETY: as above.
     unsafe { notify(here, task_ref, true, depend) };
-    // SAFETY: the compiler's function on its data.
+    // SAFETY: the compiler's function is called on its data.
     task::run_included::<true>(here, task, || unsafe { call(task_ref, function as usize, data) });
     hook::task::made(here);
 }
 
-/// Runs a task at once that the compiler has a function for, which builds its block, or that has a
-/// priority: what it gives to a device has that, too.
+/// Runs a task at once for which the compiler has passed a function that builds its block, or that
+/// has a priority. Work that the task gives to a device has the same priority.
 ///
 /// # Safety
 /// As [`create`].
@@ -271,19 +278,19 @@ unsafe fn run_copy(
     flags: TaskFlags,
     (depend, priority): (*mut *mut c_void, c_int),
 ) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     let task = unsafe { create(here, function, arguments, flags) };
-    // SAFETY: fresh.
+    // SAFETY: the task is fresh.
     unsafe { task.as_ref() }.set_priority(priority);
     if tool::is_on() {
-        // SAFETY: fresh, and the compiler's array.
+        // SAFETY: the task is fresh, and `depend` is the compiler's array.
         unsafe { notify(here, task.as_ref(), true, depend) };
     }
     task::run_at_once(here, task);
     hook::task::made(here);
 }
 
-/// The rest of [`GOMP_task`].
+/// Makes and launches the task of [`GOMP_task`] if it is not run at once there.
 ///
 /// # Safety
 /// As [`GOMP_task`].
@@ -295,7 +302,7 @@ unsafe fn launch_new(
     properties: TaskFlags,
     (deferred, flags, depend, priority, detach): (bool, c_uint, *mut *mut c_void, c_int, *mut c_void),
 ) {
-    // Compilers before gcc 11 do not pass the last argument; what stands in its place is anything.
+    // Compilers before gcc 11 do not pass the last argument; the value in its place is undefined.
     let detach = if flags & DETACH != 0 { detach } else { ptr::null_mut() };
     // SAFETY: as for this function.
     unsafe {
@@ -308,14 +315,14 @@ unsafe fn launch_new(
             task.as_ref().set_priority(priority);
         }
         if arguments.align > align_of::<Task>() && here.task.flags().has(TaskFlags::RECORDS) {
-            taskgraph::spoil(here.task); // its copies would not be aligned so
+            taskgraph::spoil(here.task); // copies of the task would not have this alignment
         }
         launch(here, task, deferred, depend);
     }
 }
 
-/// The event handle is the task's address. It goes where `detach` points and into the first word of
-/// the data, before that is copied.
+/// Makes a detachable task. The event handle is the task's address. It is written to the address in
+/// `detach`, and into the first word of the data before the data are copied.
 ///
 /// # Safety
 /// As [`create`]; `detach` points to a handle.
@@ -329,7 +336,7 @@ unsafe fn create_detachable(
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
     let task = Task::generate(here, arguments.size.saturating_add(slack), run, flags);
-    // SAFETY: as for this function; the block has room.
+    // SAFETY: as for this function; the payload has room for the block.
     unsafe {
         detach.cast::<*mut Task>().write(task.as_ptr());
         if !arguments.data.is_null() {
@@ -346,7 +353,7 @@ unsafe fn create_detachable(
     task
 }
 
-/// Submits a task, or runs it at once, after its dependences.
+/// Submits a task, or runs it at once, after its dependences are satisfied.
 ///
 /// # Safety
 /// `depend` is null or the compiler's array; the task is fresh.
@@ -357,14 +364,15 @@ unsafe fn launch(here: CurrentThread, task: NonNull<Task>, deferred: bool, depen
         write_down(here, task.as_ref(), deferred, depend);
     }
     match (deferred, depend.is_null()) {
-        // SAFETY: the task is ours. What could be run at once has been, unless it is detachable.
+        // SAFETY: the task belongs to the caller. Tasks that could be run at once have been run,
+        // except detachable ones.
         (true, true) if unsafe { task.as_ref() }.flags().has(TaskFlags::DETACH) => task::submit(here, task),
         (true, true) => task::defer(here, task),
-        // SAFETY: the compiler's array.
+        // SAFETY: `depend` is the compiler's array.
         (true, false) => depend::submit(here, task, unsafe { items(depend) }),
         (false, no_depend) => {
             if !no_depend {
-                // SAFETY: the compiler's array.
+                // SAFETY: `depend` is the compiler's array.
                 depend::wait_to_run(here, task, unsafe { items(depend) });
             }
             task::run_at_once(here, task);
@@ -373,7 +381,7 @@ unsafe fn launch(here: CurrentThread, task: NonNull<Task>, deferred: bool, depen
     hook::task::made(here);
 }
 
-/// A task of a graph that is being recorded.
+/// Records a task, if a graph is being recorded.
 ///
 /// # Safety
 /// As [`launch`].
@@ -383,17 +391,17 @@ unsafe fn write_down(here: CurrentThread, task: &Task, deferred: bool, depend: *
     if depend.is_null() {
         taskgraph::record(here, task, is_fit, relocate, core::iter::empty());
     } else {
-        // SAFETY: the compiler's array.
+        // SAFETY: `depend` is the compiler's array.
         taskgraph::record(here, task, is_fit, relocate, unsafe { items(depend) });
     }
 }
 
-/// Puts the address of the argument block right in a copy of a task, see [`taskgraph::Relocate`].
+/// Corrects the address of the argument block in a copy of a task, see [`taskgraph::Relocate`].
 unsafe fn relocate(copy: &Task, _: usize, _: usize) {
     copy.front[ARGUMENTS].set(copy.payload() as usize);
 }
 
-/// Tells tools of a new task.
+/// Notifies tools of a new task.
 ///
 /// # Safety
 /// `depend` is null or the compiler's array.
@@ -401,19 +409,21 @@ pub(super) unsafe fn notify(here: CurrentThread, task: &Task, at_once: bool, dep
     if depend.is_null() {
         hook::task::created(here, task, at_once);
     } else {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller promises.
         hook::task::created_with(here, task, at_once, unsafe { items(depend) });
     }
 }
 
-/// Reads the compiler's dependence array, in either of its formats: both begin with numbers of
-/// items, in the first format of all and of `out`, in the second of all, `out`, `mutexinoutset` and
-/// `in`, behind a zero. The rest are dependence objects.
+/// Reads the compiler's dependence array, in either of its two formats.
+///
+/// Both formats begin with numbers of items. The first format has the number of all items and of
+/// `out`. The second has a zero, then the numbers of all items, `out`, `mutexinoutset` and `in`;
+/// its other items are dependence objects.
 ///
 /// # Safety
 /// `array` is such an array.
 pub unsafe fn items(array: *mut *mut c_void) -> impl Iterator<Item = Dependence> + Clone {
-    // SAFETY: the array holds the header words, and as many addresses as they say.
+    // SAFETY: the array has the header words, and as many addresses as they say.
     let word = move |i: usize| unsafe { *array.add(i) } as usize;
     let (first, total, out, mutex) =
         if word(0) != 0 { (2, word(0), word(1), word(1)) } else { (5, word(1), word(2), word(2) + word(3)) };
@@ -423,19 +433,19 @@ pub unsafe fn items(array: *mut *mut c_void) -> impl Iterator<Item = Dependence>
             i if i < out => DependenceKind::Out,
             i if i < mutex => DependenceKind::MutexInOutSet,
             i if i < input => DependenceKind::In,
-            // SAFETY: such an item is the address of an object.
+            // SAFETY: such an item is the address of a dependence object.
             _ => return unsafe { depend_object(word(first + i) as *const usize) },
         };
         Dependence { address: Some(word(first + i)).filter(|&a| a != 0), kind }
     })
 }
 
-/// Reads a `omp_depend_t`: an address and a kind.
+/// Reads an `omp_depend_t`: an address and a kind.
 ///
 /// # Safety
-/// `object` points to an initialised dependence object of GCC's.
+/// `object` points to an initialised dependence object of GCC.
 unsafe fn depend_object(object: *const usize) -> Dependence {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     let (address, kind) = unsafe { (*object, *object.add(1)) };
     let kind = match kind {
         1 => DependenceKind::In,

@@ -1,5 +1,7 @@
-//! Tasks, taskwait, taskgroup and dependences as clang emits them. Taskloops are in
-//! [`super::taskloop`], reductions in [`super::task_reduction`].
+//! Tasks, taskwait, taskgroup and dependences as clang emits them.
+//!
+//! What lives here: the entry points, and the payload of clang's tasks. What does not: taskloops
+//! ([`super::taskloop`]) and reductions ([`super::task_reduction`]).
 
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
@@ -19,16 +21,16 @@ use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::{self, code, hook};
 use crate::omp::{taskgraph, taskgroup};
 
-/// `kmp_task_t`: what the compiler knows of a task. The task's private variables follow.
+/// `kmp_task_t`: what the compiler knows about a task. The task's private variables follow.
 #[repr(C)]
 pub struct KmpTask {
-    /// Captured variables, behind the privates.
+    /// The captured variables, behind the private variables.
     pub shareds: *mut c_void,
     /// The outlined function.
     pub routine: Option<TaskRoutine>,
-    /// Part of an untied task that runs next; the compiled code keeps it.
+    /// The part of an untied task that runs next; the compiled code maintains it.
     pub part: i32,
-    /// With `destructors`: destroys the privates when the task has ended.
+    /// With `destructors`: destroys the private variables when the task has ended.
     pub destructors: Option<TaskRoutine>,
     /// With `priority`: the priority, an i32.
     pub priority: i32,
@@ -54,17 +56,17 @@ const DESTRUCTORS: i32 = 8;
 const PROXY: i32 = 16;
 const PRIORITY: i32 = 32;
 const DETACHABLE: i32 = 64;
-/// `threadset(omp_pool)`; clang 22.
+/// The task has `threadset(omp_pool)`; clang 22 passes this flag.
 const POOL: i32 = 128;
 
-/// First front word of a task: the flags the compiler passed. Second: its state.
+/// First front word of a task: the flags that the compiler passed. Second front word: its state.
 const FLAGS: usize = 0;
-/// The task has been submitted; another submission queues the next part of an untied task.
+/// State: the task has been submitted. Another submission queues the next part of an untied task.
 const STATE: usize = 1;
 const SUBMITTED: usize = 1;
 const NEXT_PART: usize = 2;
 
-/// The task whose `kmp_task_t` this is.
+/// Returns the task whose `kmp_task_t` this is.
 ///
 /// # Safety
 /// `task` came from [`__kmpc_omp_task_alloc`] and has not been freed.
@@ -73,11 +75,11 @@ pub unsafe fn task_of(task: *mut KmpTask) -> NonNull<Task> {
     NonNull::from(unsafe { Task::of_payload(task.cast()) })
 }
 
-/// Runs a task, or the next part of an untied one. False: another part is to follow.
-/// A discarded task only has its privates destroyed.
+/// Runs a task, or the next part of an untied task. Returns false if another part is to follow. For
+/// a discarded task, this only destroys the private variables.
 unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     let kmp = task.payload().cast::<KmpTask>();
-    // SAFETY: the compiler's routine on its own task.
+    // SAFETY: the compiler's routine is called on its own task.
     unsafe {
         if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
             match tool::record_if_notified(task) {
@@ -96,17 +98,18 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     }
 }
 
-/// For [`ult::debug`]: whose tasks these are, and where the payload has the function.
+/// Entries for the debugger ([`ult::debug`]): the function that runs this front's tasks, and the
+/// offset of the routine in the payload.
 pub const ENTRIES: [DebugEntry; 2] = [
     DebugEntry::address("kmpc.run", run as *const ()),
     DebugEntry::number("kmpc.routine", core::mem::offset_of!(KmpTask, routine)),
 ];
 
-/// The compiler's routine has returned: true when the task has ended, false when it has asked for
-/// another part.
+/// Ends a call of the compiler's routine. Returns true if the task has ended, and false if it has
+/// asked for another part.
 ///
 /// # Safety
-/// A task of this front that runs in the name of `thread`.
+/// `task` is a task of this front that runs in the name of `thread`.
 unsafe fn part_done(thread: &Thread, task: &Task) -> bool {
     if task.flags().has(TaskFlags::UNTIED) && task.front[STATE].get() & NEXT_PART != 0 {
         task.front[STATE].set(SUBMITTED);
@@ -167,14 +170,14 @@ fn allocate(
     routine: Option<TaskRoutine>,
 ) -> *mut KmpTask {
     let here = CurrentThread::get();
-    // What has no sum is more than there is.
+    // A sum that does not fit is larger than all memory.
     let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);
     let properties = TaskFlags::default()
         .with_if(flags & TIED == 0, TaskFlags::UNTIED)
         .with_if(flags & FINAL != 0, TaskFlags::FINAL)
         .with_if(flags & (DETACHABLE | PROXY) != 0, TaskFlags::DETACH);
     let task = Task::generate(here, offset.saturating_add(shareds), run, properties);
-    // SAFETY: a fresh task with a payload large enough.
+    // SAFETY: the task is fresh, and its payload is large enough.
     unsafe {
         let task = task.as_ref();
         task.front[FLAGS].set(flags as usize);
@@ -191,9 +194,9 @@ fn allocate(
     }
 }
 
-/// Allocates a `target` task. Where its device is the runtime's choice it gets its number; the
-/// device is chosen when it runs. Such a task is untied (5.2 §1.2.5): while it waits for its device
-/// its thread may begin others.
+/// Allocates a `target` task. If the runtime is to choose the task's device, the task gets the
+/// number of its region now; the device is chosen when the task runs. Such a task is untied (5.2
+/// §1.2.5): while it waits for its device, its thread may begin other tasks.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_target_task_alloc(
     location: Location,
@@ -223,14 +226,14 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     made
 }
 
-/// The code of a task of this front, 0 for none; `None` for another front's.
+/// Returns the code of a task of this front (0 for none), or `None` for a task of another front.
 pub fn entry(task: &Task) -> Option<usize> {
     let ours = task.runs(run);
     // SAFETY: the payload is a kmp_task_t.
     ours.then(|| unsafe { (*task.payload().cast::<KmpTask>()).routine }.map_or(0, |routine| routine as usize))
 }
 
-/// Reads what the compiler stored in the task after its allocation.
+/// Reads the values that the compiler stored in the task after its allocation.
 fn prepare(task: &Task) {
     if task.front[FLAGS].get() as i32 & PRIORITY != 0 {
         // SAFETY: the payload is a kmp_task_t.
@@ -239,7 +242,7 @@ fn prepare(task: &Task) {
     task.front[STATE].set(SUBMITTED);
 }
 
-/// Submits a task; from inside an untied task: its next part.
+/// Submits a task. Called from inside an untied task, submits its next part.
 ///
 /// # Safety
 /// `task` came from [`__kmpc_omp_task_alloc`].
@@ -267,13 +270,13 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
 #[cold]
 #[inline(never)]
 fn submit_watched(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: not submitted yet.
+    // SAFETY: the task has not been submitted yet.
     hook::task::created(here, unsafe { task.as_ref() }, false);
     task::submit(here, task);
     hook::task::made(here);
 }
 
-/// [`__kmpc_omp_task`] under the name for parts.
+/// [`__kmpc_omp_task`] under the name that compilers use for parts of untied tasks.
 ///
 /// # Safety
 /// As [`__kmpc_omp_task`].
@@ -287,7 +290,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_parts(
     unsafe { __kmpc_omp_task(location, gtid, task) }
 }
 
-/// Runs a task at once, to its end, before the caller goes on.
+/// Runs a task at once, to its end, before the caller continues.
 ///
 /// # Safety
 /// As [`__kmpc_omp_task`].
@@ -302,13 +305,13 @@ pub unsafe fn run_at_once(here: CurrentThread, task: *mut KmpTask) {
     }
 }
 
-/// The items of a compiler's dependence list.
+/// Returns the items of a compiler's dependence list.
 ///
 /// # Safety
 /// `list` points to `count` items, or `count` is 0.
 pub unsafe fn items(list: *const DependInfo, count: c_int) -> impl Iterator<Item = Dependence> + Clone {
     let count = if list.is_null() { 0 } else { count.max(0) as usize };
-    // SAFETY: as the caller says; a null list is replaced by an empty one.
+    // SAFETY: as the caller promises; a null list is replaced by an empty one.
     let list = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(list, count) } };
     list.iter().map(|item| item.decode())
 }
@@ -324,7 +327,7 @@ impl DependInfo {
     }
 }
 
-/// The kind that a number stands for.
+/// Returns the kind for which a number stands.
 pub fn kind(number: u8) -> Option<DependenceKind> {
     match number {
         1 => Some(DependenceKind::In),
@@ -338,7 +341,7 @@ pub fn kind(number: u8) -> Option<DependenceKind> {
 /// Submits a task with dependences.
 ///
 /// # Safety
-/// As [`__kmpc_omp_task`]; both lists hold as many items as said.
+/// As [`__kmpc_omp_task`]; both lists have as many items as their counts say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     location: Location,
@@ -372,12 +375,12 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     0
 }
 
-/// May the data of a task be copied? Not where they have destructors.
+/// Returns true if the data of a task may be copied: they have no destructors.
 fn is_plain(task: &Task) -> bool {
     task.front[FLAGS].get() as i32 & DESTRUCTORS == 0
 }
 
-/// Puts the address of the captured variables right in a copy of a task's data, see
+/// Corrects the address of the captured variables in a copy of a task's data, see
 /// [`taskgraph::Relocate`].
 unsafe fn relocate(copy: &Task, from: usize, bytes: usize) {
     let kmp = copy.payload().cast::<KmpTask>();
@@ -389,12 +392,12 @@ unsafe fn relocate(copy: &Task, from: usize, bytes: usize) {
     }
 }
 
-/// Waits for the dependences of an undeferred task, whose beginning is the compiler's next call, or
-/// of a `taskwait`. Only the former may name `mutexinoutset` (5.2 §15.5); it begins with the
-/// mutexes held.
+/// Waits for the dependences of an undeferred task, or of a `taskwait`. The compiler's next call
+/// begins the undeferred task. Only an undeferred task may name `mutexinoutset` (5.2 §15.5); it
+/// begins with the mutexes held.
 ///
 /// # Safety
-/// Both lists hold as many items as said.
+/// Both lists have as many items as their counts say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     _: Location,
@@ -415,11 +418,11 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     }
 }
 
-/// `taskwait depend(…) [nowait]`. With `nowait` the wait would be a task without code: the
-/// dependences are entered and completed in order by such a task.
+/// `taskwait depend(…) [nowait]`. With `nowait` the wait is a task without code: such a task enters
+/// the dependences, and completes in their order.
 ///
 /// # Safety
-/// Both lists hold as many items as said.
+/// Both lists have as many items as their counts say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_taskwait_deps_51(
     location: Location,
@@ -435,11 +438,12 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_taskwait_deps_51(
         return unsafe { __kmpc_omp_wait_deps(location, gtid, count, list, count_noalias, noalias) };
     }
     let empty = __kmpc_omp_task_alloc(location, gtid, TIED, size_of::<KmpTask>(), 0, None);
-    // SAFETY: a fresh task; the lists are the caller's.
+    // SAFETY: the task is fresh; the lists are the caller's.
     unsafe { __kmpc_omp_task_with_deps(location, gtid, empty, count, list, count_noalias, noalias) };
 }
 
-/// An undeferred task begins: the compiler calls its function between this and the completion.
+/// Begins an undeferred task. Between this call and the completion the compiler's code calls the
+/// task's function.
 ///
 /// # Safety
 /// As [`__kmpc_omp_task`].
@@ -449,7 +453,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     // SAFETY: as for this function.
     let task = unsafe { task_of(task).as_ref() };
     prepare(task);
-    task.set_flags(task.flags().with(TaskFlags::UNDEFERRED)); // its creator goes on only after its end
+    task.set_flags(task.flags().with(TaskFlags::UNDEFERRED)); // the creator continues only after the end of the task
     // SAFETY: own thread only.
     if let Some(node) = unsafe { here.thread.own() }.entered.take() {
         task.set_node(node);
@@ -462,23 +466,23 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     task::begin(here.thread, task);
     task.goes_on_stack_of(here.task);
     hook::task::called_by_program(task);
-    // SAFETY: the task is alive until its completion, which sets the words back.
+    // SAFETY: the task is alive until its completion, which restores the running task.
     unsafe { CurrentThread::set(here.thread, task) };
 }
 
-/// An undeferred task is over.
+/// Completes an undeferred task.
 ///
 /// # Safety
-/// The task that [`__kmpc_omp_task_begin_if0`] began, which is the running one.
+/// The task is the running one, and [`__kmpc_omp_task_begin_if0`] began it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid: c_int, task: *mut KmpTask) {
     let here = CurrentThread::get();
     // SAFETY: as for this function.
     let task = unsafe { task_of(task) };
-    // SAFETY: alive until its end below.
+    // SAFETY: the task is alive until its end below.
     let task_ref = unsafe { task.as_ref() };
-    // The compiler calls the function once. The other parts of an untied task are run here, before
-    // the generating task goes on; so are the destructors of its privates.
+    // The compiler's code calls the function once. The other parts of an untied task run here,
+    // before the generating task continues. So do the destructors of the private variables.
     // SAFETY: as for this function.
     unsafe {
         let mut ended = part_done(here.thread, task_ref);
@@ -492,7 +496,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         // SAFETY: the generating task is suspended in this construct on the same thread.
         unsafe { CurrentThread::set(here.thread, generating) };
     }
-    // SAFETY: the body has ended, once.
+    // SAFETY: the body has ended, and this is called once.
     unsafe {
         if task_ref.flags().has(TaskFlags::DETACH) {
             task::body_done(here.thread, task);
@@ -531,7 +535,7 @@ pub extern "C-unwind" fn __kmpc_end_taskgroup(_: Location, _gtid: c_int) {
     super::task_reduction::end_taskgroup(CurrentThread::get());
 }
 
-/// The event of a detachable task: the task itself, opaque to the program.
+/// Makes the event of a detachable task: the task itself, opaque to the program.
 ///
 /// # Safety
 /// As [`__kmpc_omp_task`].
@@ -557,10 +561,10 @@ pub struct AffinityInfo {
 
 const _: () = assert!(size_of::<AffinityInfo>() == 24);
 
-/// `affinity` clause of a task that is about to be submitted: see [`hint`].
+/// Handles the `affinity` clause of a task that is about to be submitted, see [`hint`].
 ///
 /// # Safety
-/// As [`__kmpc_omp_task`]; `list` holds `count` items.
+/// As [`__kmpc_omp_task`]; `list` has `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_reg_task_with_affinity(
     _: Location,
@@ -581,19 +585,19 @@ pub unsafe extern "C" fn __kmpc_omp_reg_task_with_affinity(
     0
 }
 
-/// A number that tells task regions apart.
+/// Returns a number that distinguishes task regions.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_taskid() -> u64 {
     CurrentThread::if_known().map_or(0, |h| ptr::from_ref(h.task) as u64)
 }
 
-/// The number of the generating task's region.
+/// Returns the number of the generating task's region.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_parent_taskid() -> u64 {
     CurrentThread::if_known().and_then(|h| h.task.parent()).map_or(0, |p| ptr::from_ref(p) as u64)
 }
 
-/// Does the thread's team run tasks?
+/// Returns true if the thread's team has used tasks.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_has_task_team(_gtid: c_int) -> bool {
     CurrentThread::get().team().has_used_tasks()

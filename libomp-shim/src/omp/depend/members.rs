@@ -1,8 +1,11 @@
 //! The tasks of a set: two in place, more in a block ([`ult::blocks`]).
 //!
-//! What may not live here: who is a member, and why ([`super::table`]). Rejected: `smallvec`, whose
-//! room beyond two comes from the C library. The sets of a task that 100,000 others wait for then
-//! left a megabyte in the arena of each thread that had made some.
+//! What lives here: a vector of members. What does not: which tasks are members, and why
+//! ([`super::table`]).
+//!
+//! Rejected: `smallvec`, which takes storage for more than two members from the C library. The sets
+//! of a task for which 100,000 others wait then left a megabyte in the arena of each thread that
+//! had made some of them.
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};
@@ -13,11 +16,11 @@ use ult::blocks;
 use super::super::report;
 use super::node::TableRef;
 
-/// As many have room in place.
+/// Members that are stored in place.
 const IN_PLACE: usize = 2;
 
-/// See the module. Invariants: the first `count` of `room` members are there; they are in place if
-/// `room` is [`IN_PLACE`].
+/// The members of a set, see the module. Invariants: of the `room` members, the first `count`
+/// exist. They are stored in place if `room` is [`IN_PLACE`].
 pub(super) struct Members {
     count: u32,
     room: u32,
@@ -64,7 +67,7 @@ impl Members {
         }
     }
 
-    /// Would the next one need more room than there is?
+    /// Returns true if one more member would need more storage than there is.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.count == self.room
@@ -80,29 +83,30 @@ impl Members {
         self.count += 1;
     }
 
-    /// Forgets all. The room stays.
+    /// Forgets all members; the storage stays.
     #[inline]
     pub(super) fn clear(&mut self) {
         let count = core::mem::take(&mut self.count) as usize;
-        // SAFETY: so many were there, and are not any more.
+        // SAFETY: `count` members existed, and the vector has forgotten them.
         unsafe { ptr::drop_in_place(ptr::slice_from_raw_parts_mut(self.first_mut(), count)) };
     }
 
-    /// Forgets those of which `stays` says no; the others keep their order.
+    /// Forgets each member for which `stays` returns false; the others keep their order.
     pub(super) fn retain(&mut self, stays: impl Fn(&TableRef) -> bool) {
         let (first, count) = (self.first_mut(), core::mem::take(&mut self.count));
         for at in 0..count as usize {
-            // SAFETY: each is read once, and written to a place that was read before, or dropped.
+            // SAFETY: each member is read once, and either written to a slot that was read before,
+            // or dropped.
             let member = unsafe { first.add(at).read() };
             if stays(&member) {
-                // SAFETY: as above; no more are written than were read.
+                // SAFETY: as above; no more members are written than were read.
                 unsafe { first.add(self.count as usize).write(member) };
                 self.count += 1;
             }
         }
     }
 
-    /// Twice the room.
+    /// Doubles the storage.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -112,7 +116,7 @@ impl Members {
         let Some(block) = NonNull::new(blocks::allocate(bytes(room)).cast::<TableRef>()) else {
             report::fatal("out of memory for a task's dependences")
         };
-        // SAFETY: the block has room for twice as many.
+        // SAFETY: the block has storage for twice as many members.
         unsafe {
             block.copy_from_nonoverlapping(NonNull::new_unchecked(self.first_mut()), self.count as usize)
         };

@@ -1,10 +1,18 @@
 //! `mutexinoutset`: mutual exclusion among the members of one set.
 //!
-//! A task acquires its mutexes when its last predecessor completes, before it is ready: in the
-//! order of their addresses, so that holding some while standing in line for the next cannot
-//! deadlock. Who gives a mutex back hands it to the first in line. Tried and rejected: taking all
-//! or none (whoever gives some back must wake those who queued meanwhile), and trying at the moment
-//! a thread wants to start the task (threads then look at tasks they cannot start).
+//! What lives here: acquiring the mutexes of a node, and handing them on. What does not: which
+//! tasks are members of a set ([`super::table`]).
+//!
+//! A node acquires its mutexes when its last predecessor completes, before its task is ready. It
+//! acquires them in the order of their addresses. So a node that holds some mutexes and waits in
+//! line for the next one cannot cause a deadlock. A thread that releases a mutex hands it to the
+//! first node in line.
+//!
+//! Tried and rejected:
+//! * taking all mutexes or none (a thread that releases some must wake the nodes that queued
+//!   meanwhile);
+//! * trying for the mutexes when a thread wants to start the task (threads then look at tasks that
+//!   they cannot start).
 
 use core::ptr;
 use std::collections::VecDeque;
@@ -13,7 +21,7 @@ use std::sync::{Arc, Mutex as StdMutex, MutexGuard};
 use super::super::check::{self, circles};
 use super::node::{Node, NodeRef, Rare};
 
-/// Of one set.
+/// The mutex of one set.
 #[derive(Default)]
 pub(super) struct MutexesMutex {
     state: StdMutex<MutexesState>,
@@ -40,16 +48,18 @@ pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<MutexesMutex>>) {
     node.set_mutexes(mutexes);
 }
 
-/// Goes on acquiring the node's mutexes. True when it holds them all; otherwise it stands in line
-/// for the next one, and whoever hands that over goes on in its place.
+/// Continues to acquire the node's mutexes. Returns true if the node holds all of them. Otherwise
+/// the node stands in line for the next mutex, and the thread that hands this mutex over continues
+/// in its place.
 #[inline]
 pub(super) fn acquire(node: &Node) -> bool {
     node.rare().is_none_or(|rare| acquire_all(node, rare))
 }
 
 fn acquire_all(node: &Node, rare: &Rare) -> bool {
-    // SAFETY: see `Node`'s Sync argument: only the thread that brought the count to zero, or that
-    // handed a mutex over, is here; the list itself does not change before the task completes.
+    // SAFETY: see `Node`'s Sync argument: only one thread is here, the one that brought the count
+    // to zero, or the one that handed a mutex over. The list itself does not change before the task
+    // completes.
     let mutexes = unsafe { &*rare.mutexes.as_ptr() };
     while let Some(mutex) = mutexes.get(rare.held.get()) {
         let _away = ult::sanitize::look_away();
@@ -66,8 +76,8 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
     true
 }
 
-/// The node's task is complete: hands its mutexes on. Calls `free` with the nodes that hold all of
-/// theirs now.
+/// Hands on the mutexes of a node whose task is complete. Calls `free` with each node that now
+/// holds all of its mutexes.
 #[inline]
 pub(super) fn release(node: &Node, free: impl FnMut(&Node)) {
     if let Some(rare) = node.rare() {

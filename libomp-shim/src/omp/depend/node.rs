@@ -1,31 +1,37 @@
-//! A task's place in the dependence graph: whom it waits for, and who waits for it.
+//! The node of a task in the dependence graph: its predecessors and its successors.
 //!
-//! *Edges.* An edge lies in the node that waits and hangs in the list of the node it waits for. So
-//! an edge costs no memory of its own and no reference: a node that still waits for somebody is not
-//! complete, hence alive. A list only grows, at its head, until the node completes; then it is
-//! taken and closed by one exchange. Only the generating task adds edges, so who adds competes with
-//! nobody but the one who closes.
+//! What lives here: edges, the count of predecessors, references, and the completion of a node.
+//! What does not: the choice of predecessors ([`super::table`]), and mutexes ([`super::mutexes`]).
 //!
-//! *References.* The task holds one, the table of the generating task one for all its uses of the
-//! node, and each line for a mutex one. The table's uses are counted without atomics, because one
-//! task alone touches the table.
+//! *Edges.* An edge is stored in the waiting node, and linked into the list of the node for which
+//! it waits. So an edge needs neither memory of its own nor a reference: a node that still waits is
+//! not complete, hence alive. A list grows at its head only, until its node completes. Then one
+//! exchange takes the list and closes it. Only the generating task adds edges, so an addition
+//! competes only with the closing of the list.
 //!
-//! *The last one does not subtract.* Who finds that the rest of a count is its own share need not
-//! take it off: nobody else will ever look.
+//! *References.* The task holds one reference. The table of the generating task holds one for all
+//! its uses of the node. Each mutex in whose waiting line the node stands holds one, and so does
+//! each successor in its second list. The uses by the table are counted without atomics, because
+//! only one task touches the table.
+//!
+//! *The last share.* If a thread finds that the rest of a count is its own share, it need not
+//! subtract the share: no thread reads the count again.
 //!
 //! *Two lists.* A task whose work is queued on a device has a second list, for successors that
-//! queue theirs, too ([`Node::set_queues`]). It is closed when the work is in the device's queue
-//! ([`Node::close_queued`]), the other one when the task is complete. Such a successor keeps
-//! references to those before it, and asks them where their work is.
+//! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
+//! device's queue ([`Node::close_queued`]). The first list is closed when the task is complete. A
+//! successor in a second list keeps references to its predecessors of this kind, and asks them
+//! where their work is.
 //!
-//! A node is two cache lines, of which the second holds edges only, all but the first one. What few
-//! nodes need lies elsewhere ([`Rare`]).
+//! *Size.* A node takes two cache lines. The second line holds edges only: all except the first
+//! edge. Data that few nodes need are stored elsewhere ([`Rare`]).
 //!
-//! Tried and rejected: a lock and a vector of successors per node (two atomic operations and an
-//! allocation per edge, and an addition to a counter that both sides write); a guard of one on the
-//! count of predecessors, with an addition per edge (the whole number of edges is added by the
-//! subtraction that takes the guard off); all in one block of three lines, written anew for
-//! each task.
+//! Tried and rejected:
+//! * a lock and a vector of successors per node (two atomic operations and an allocation per edge,
+//!   and an addition to a counter that both sides write);
+//! * a guard of one on the count of predecessors, with an addition per edge (now the subtraction
+//!   that takes the guard off adds the number of all edges);
+//! * all data in one block of three lines, written anew for each task.
 
 use core::cell::{Cell, OnceCell, UnsafeCell};
 use core::mem::MaybeUninit;
@@ -49,106 +55,107 @@ mod queues;
 use queues::NodeQueues;
 pub use queues::Queued;
 
-/// More than a task can have predecessors: keeps [`Node::predecessors`] above zero while edges are
-/// entered.
+/// The guard: more than a task can have predecessors. It keeps [`Node::predecessors`] above zero
+/// while edges are entered.
 const GUARD: u32 = 1 << 31;
 
-/// [`Node::predecessors`] when the wait that a node stands for may end. Another value than any
-/// number of predecessors, with or without the guard: so many edges would not fit into the memory
-/// of a machine.
+/// The value of [`Node::predecessors`] when the wait for which a node stands may end. No number of
+/// predecessors has this value, with or without the guard: so many edges would not fit into the
+/// memory of a machine.
 const READY: u32 = 1 << 30;
 
-/// [`Node::entered`] of a node whose only edge hangs without a guard.
+/// The value of [`Node::entered`] for a node whose only edge is linked without a guard.
 const ALONE: u32 = u32::MAX;
 
-/// Edges that a node has room for; more lie in chunks.
+/// Edges that are stored in the node itself; further edges are in chunks.
 const ROOM: usize = 5;
 
-/// One element of a list of successors. Tools see it (LLVM's `kmp_depnode_list_t`).
+/// One element of a list of successors. Tools see this type (LLVM's `kmp_depnode_list_t`).
 #[repr(C)]
 pub struct Edge {
-    /// Who waits.
+    /// The waiting node.
     node: *const Node,
-    /// The successor that was entered before.
+    /// The edge to the successor that was entered before.
     next: *const Edge,
 }
 
-/// The head of a list that takes no more edges.
+/// The head of a list that accepts no more edges.
 fn closed() -> *mut Edge {
     ptr::without_provenance_mut(1)
 }
 
 /// What happens when a node becomes ready.
 pub(super) enum NodeGoal {
-    /// This task is to be queued.
+    /// The task is queued.
     Task(NonNull<Task>),
-    /// This worker's context waits for the node itself (`taskwait depend`, an undeferred task).
+    /// The waiting context of this worker goes on (`taskwait depend`, an undeferred task).
     Wait(&'static Worker),
 }
 
-/// Marks the worker of [`NodeGoal::Wait`] in the word that stands for a goal.
+/// Marks the worker of [`NodeGoal::Wait`] in the word that stores a goal.
 const WAIT: usize = 1;
 
-/// See the module.
+/// A node of the dependence graph, see the module.
 #[repr(C, align(64))]
 pub struct Node {
-    /// Predecessors not yet complete, modulo 2^32; while edges are entered, [`GUARD`] less those
-    /// that have completed; in the end perhaps [`READY`]. The last one to take its share off
-    /// leaves it there.
+    /// Incomplete predecessors, modulo 2^32. While edges are entered: [`GUARD`] minus the
+    /// predecessors that have completed. At the end perhaps [`READY`]. The thread whose share is
+    /// the last one leaves the share in the count.
     predecessors: AtomicU32,
     references: AtomicU32,
     /// The newest edge to a successor, or [`closed`].
     successors: AtomicPtr<Edge>,
-    /// A [`NodeGoal`].
+    /// A [`NodeGoal`] as one word.
     goal: *const (),
     rare: OnceCell<Box<Rare>>,
-    /// Uses by the table of the generating task, touched by that task only.
+    /// Uses by the table of the generating task; only that task touches the count.
     uses: Cell<u32>,
-    /// Edges in use, or [`ALONE`]; touched by the generating task only.
+    /// Edges in use, or [`ALONE`]; only the generating task touches the count.
     entered: Cell<u32>,
-    /// The successor that was entered last, only to be compared; touched by the generating task
-    /// only.
+    /// The newest successor, for comparison only; only the generating task touches the pointer.
     newest: Cell<*const Node>,
     edges: UnsafeCell<[MaybeUninit<Edge>; ROOM]>,
 }
 
 const _: () = assert!(size_of::<Node>() == 128 && align_of::<Node>() <= blocks::GRAIN);
-// The lowest bit of a goal tells workers from tasks.
+// The lowest bit of a goal distinguishes workers from tasks.
 const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 
-// SAFETY: the cells are written by the creating thread before `release_guard`, or the edge of
-// `precede_alone`, publishes the node, then by the thread that finds the count at its end, then by
-// whoever hands it a mutex (under that mutex's lock), at last by the thread that completes the
-// task: one at a time, each ordered after the one before. `uses`, `entered` and `newest`
-// belong to the generating task throughout; edges are constant once they hang in a list.
+// SAFETY: the cells belong to one thread at a time, each ordered after the one before. The creating
+// thread writes them until `release_guard`, or the edge of `precede_alone`, publishes the node.
+// Then they belong to the thread that finds the count at its end. Then they belong to each thread
+// that hands the node a mutex (under that mutex's lock), and at last to the thread that completes
+// the task. `uses`, `entered` and `newest` belong to the generating task throughout. Edges are
+// constant once they are in a list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
 unsafe impl Send for Node {}
 
-/// What few nodes need: made by the creating thread before it publishes the node.
+/// Data that few nodes need. The creating thread makes them before it publishes the node.
 #[derive(Default)]
 pub(super) struct Rare {
     /// Blocks of [`CHUNK`] edges.
     more: Cell<Vec<NonNull<Edge>>>,
-    /// The mutexes the task must hold, by address. Set before the node is published.
+    /// The mutexes that the task must hold, sorted by address. Set before the node is published.
     pub(super) mutexes: Cell<Vec<Arc<MutexesMutex>>>,
-    /// How many of them it holds.
+    /// How many of these mutexes the task holds.
     pub(super) held: Cell<usize>,
-    /// Those that it depends on, until it begins, where a detector of races is notified of them.
+    /// The predecessors of the task, until it begins, if a detector of races has to be notified of
+    /// them.
     after: Cell<Vec<NodeRef>>,
-    /// Of a task whose work is queued on a device.
+    /// Data of a task whose work is queued on a device.
     queues: OnceCell<Box<NodeQueues>>,
-    /// The task's place in the order of regions on GPUs, where such tasks have one.
+    /// The task's place in the order of regions on GPUs, if tasks have one.
     place: Cell<Option<Id>>,
-    /// What tools know of the task.
+    /// What tools know about the task.
     mark: Cell<(u64, u64)>,
 }
 
-/// Edges in a block.
+/// Edges in a chunk.
 const CHUNK: usize = 16;
 
 impl Rare {
-    /// Room for edge `i` beyond those that the node has room for; all before it are in use.
+    /// Returns the storage for edge `i` of those beyond [`ROOM`]. All edges before it are in use.
     fn room(&self, i: usize) -> *mut Edge {
         let mut more = self.more.take();
         if more.len() == i / CHUNK {
@@ -159,13 +166,13 @@ impl Rare {
         }
         let chunk = more[i / CHUNK];
         self.more.set(more);
-        // SAFETY: the block has room for so many.
+        // SAFETY: the block has storage for `CHUNK` edges.
         unsafe { chunk.as_ptr().add(i % CHUNK) }
     }
 }
 
 impl Rare {
-    /// The task is complete.
+    /// Does what is due when the task is complete.
     #[cold]
     fn leave(&self, free: &mut dyn FnMut(&Node)) {
         if let Some(queues) = self.queues() {
@@ -180,7 +187,7 @@ impl Rare {
 impl Drop for Rare {
     fn drop(&mut self) {
         for chunk in self.more.take() {
-            // SAFETY: `room` made the block with this size; the node is complete, so its edges hang
+            // SAFETY: `room` made the block with this size; the node is complete, so its edges are
             // in no list.
             unsafe { blocks::release(chunk.cast(), size_of::<[Edge; CHUNK]>()) };
         }
@@ -188,7 +195,7 @@ impl Drop for Rare {
 }
 
 impl Node {
-    /// A node with two references: one for the task and one for the table.
+    /// Makes a node with two references: one for the task and one for the table.
     pub(super) fn new(goal: NodeGoal) -> (NonNull<Self>, TableRef) {
         let Some(node) = NonNull::new(blocks::allocate(size_of::<Self>()).cast::<Self>()) else {
             report::fatal("out of memory for a task's dependences")
@@ -213,17 +220,17 @@ impl Node {
         (node, TableRef(node))
     }
 
-    /// Gives one reference back; the last one frees the node.
+    /// Drops one reference; dropping the last one frees the node.
     pub fn drop_reference(node: NonNull<Self>) {
-        // SAFETY: the caller's reference keeps the node until here.
+        // SAFETY: the caller's reference keeps the node alive until here.
         let references = unsafe { &node.as_ref().references };
-        // ORDERING: Acquire, pairs with the subtraction by others: who has the only reference comes
-        // after every other use. Nobody else can make a new one then.
+        // ORDERING: Acquire, pairs with the subtraction by others: the thread with the only
+        // reference comes after every other use. No other thread can make a new reference then.
         let is_last = references.load(Ordering::Acquire) == 1
-            // ORDERING: AcqRel; Release publishes our uses to the last one, Acquire as above.
+            // ORDERING: AcqRel; Release publishes our uses to the last thread, Acquire as above.
             || references.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {
-            // SAFETY: the last reference, and `new` made the block with this size.
+            // SAFETY: this was the last reference, and `new` made the block with this size.
             unsafe {
                 node.drop_in_place();
                 blocks::release(node.cast(), size_of::<Self>());
@@ -231,7 +238,7 @@ impl Node {
         }
     }
 
-    /// What happens when the node becomes ready.
+    /// Returns what happens when the node becomes ready.
     #[inline]
     pub(super) fn goal(&self) -> NodeGoal {
         if self.goal.addr() & WAIT == 0 {
@@ -242,59 +249,59 @@ impl Node {
         NodeGoal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
     }
 
-    /// The task that is queued when the node is ready; none where somebody waits for that. The task
-    /// must not be complete.
+    /// Returns the task that is queued when the node is ready, or `None` if a context waits for the
+    /// node. The task must not be complete.
     pub(super) fn task(&self) -> Option<&Task> {
         match self.goal() {
-            // SAFETY: the caller's promise: it is alive.
+            // SAFETY: the caller promises that the task is not complete, so it is alive.
             NodeGoal::Task(task) => Some(unsafe { &*task.as_ptr() }),
             NodeGoal::Wait(_) => None,
         }
     }
 
-    /// What few nodes have.
+    /// Returns the data that few nodes have.
     #[inline]
     pub(super) fn rare(&self) -> Option<&Rare> {
         self.rare.get().map(|rare| &**rare)
     }
 
-    /// Gives the node, which is not published, the mutexes that it must hold.
+    /// Sets the mutexes that the node must hold. The node is not published yet.
     pub(super) fn set_mutexes(&self, mutexes: Vec<Arc<MutexesMutex>>) {
         self.rare.get_or_init(Box::default).mutexes.set(mutexes);
     }
 
-    /// The node, which is not published, is that of a task with this place in the order of regions
-    /// on GPUs.
+    /// Sets the task's place in the order of regions on GPUs. The node is not published yet.
     pub(super) fn set_place(&self, place: Id) {
         self.rare.get_or_init(Box::default).place.set(Some(place));
     }
 
-    /// The node, which is not published, is that of a task of which tools know so much.
+    /// Sets what tools know about the task. The node is not published yet.
     pub(super) fn set_mark(&self, mark: (u64, u64)) {
         self.rare.get_or_init(Box::default).mark.set(mark);
     }
 
-    /// That place.
+    /// Returns the task's place in the order of regions on GPUs.
     pub(super) fn place(&self) -> Option<Id> {
         self.rare()?.place.get()
     }
 
-    /// Does the node hold mutexes?
+    /// Returns true if the node holds mutexes.
     pub(super) fn holds_any(&self) -> bool {
         self.rare().is_some_and(|rare| rare.held.get() != 0)
     }
 
-    /// Is the task complete? What it wrote is visible then.
+    /// Returns true if the task is complete. The data that it wrote are visible then.
     pub(super) fn is_complete(&self) -> bool {
         // ORDERING: Acquire, pairs with the exchange in `close`.
         ptr::eq(self.successors.load(Ordering::Acquire), closed())
     }
 
-    /// Makes `successor` wait for this node unless it is complete. By the generating task of both.
+    /// Makes `successor` wait for this node, unless this node is complete. Called by the task that
+    /// generated both tasks.
     pub(super) fn precede(&self, successor: &TableRef) {
-        // Edges are entered for one task after the other: if this edge is there already, it is the
-        // newest. (A node that is gone cannot be taken for one that has its address: it has waited
-        // for this one, so the list would be closed.)
+        // The generating task enters the edges of one task after the other. So if this edge exists
+        // already, it is the newest one. (A freed node cannot be confused with a new node at its
+        // address: the freed node has waited for this one, so this list would be closed.)
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
             if hangs && tool::is_on() {
@@ -303,18 +310,18 @@ impl Node {
         }
     }
 
-    /// As [`Node::precede`], for a successor that waits for nobody else: who closes this list makes
-    /// it ready, and no guard is needed. It has no mutexes.
+    /// As [`Node::precede`], for a successor that has no other predecessor and no mutexes. The
+    /// thread that closes this list makes the successor ready, so no guard is needed.
     pub(super) fn precede_alone(&self, successor: &TableRef) {
         let node = successor.get();
-        // ORDERING: Relaxed; published with the edge. Nobody looks at it if there is none.
+        // ORDERING: Relaxed; published with the edge. Without an edge no thread reads the count.
         node.predecessors.store(1, Ordering::Relaxed);
         if self.hang_edge(successor) {
             node.entered.set(ALONE);
         }
     }
 
-    /// Tells tools that `successor` waits for this node.
+    /// Notifies tools that `successor` waits for this node.
     #[cold]
     fn notify_edge(&self, successor: &Self) {
         if let (Some(mine), NodeGoal::Task(task)) = (self.rare(), successor.goal()) {
@@ -323,7 +330,7 @@ impl Node {
         }
     }
 
-    /// False if the list is closed.
+    /// Links an edge to `successor` into a list of this node. Returns false if the list is closed.
     #[inline]
     fn hang_edge(&self, successor: &TableRef) -> bool {
         if sanitize::sees_races() {
@@ -333,15 +340,17 @@ impl Node {
             (Some(mine), Some(its)) => self.list_for(mine, its),
             _ => &self.successors,
         };
-        // ORDERING: Acquire, pairs with the exchange in `close`: without an edge, what the task
-        // wrote is visible here, and to whoever gets the successor from here.
+        // ORDERING: Acquire, pairs with the exchange in `close`. If the list is closed, the data
+        // that the task wrote are visible here, and to each thread that gets the successor from
+        // here.
         let head = list.load(Ordering::Acquire);
         if ptr::eq(head, closed()) {
             return false;
         }
         let edge = successor.get().add_edge(head);
-        // ORDERING: Release, pairs with the exchange in `close`: the edge is complete before it
-        // hangs. Acquire on failure: the list can only have been closed, as above.
+        // ORDERING: Release, pairs with the exchange in `close`: the edge is complete before it is
+        // in the list. Acquire on failure: the only possible change is that the list was closed, as
+        // above.
         let hangs = list.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
         if hangs {
             self.newest.set(successor.get());
@@ -351,7 +360,7 @@ impl Node {
         hangs
     }
 
-    /// The list for a successor, where both have what few nodes have.
+    /// Returns the list for a successor, if both nodes have [`Rare`] data.
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
         if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {
@@ -366,8 +375,8 @@ impl Node {
         }
     }
 
-    /// For a detector of races: this node's task comes after that of `before`, complete or not. By
-    /// the generating task.
+    /// Notes, for a detector of races, that this node's task comes after the task of `before`,
+    /// complete or not. Called by the generating task.
     #[cold]
     fn note_after(&self, before: &Self) {
         let after = &self.rare.get_or_init(Box::default).after;
@@ -376,8 +385,9 @@ impl Node {
         after.set(list);
     }
 
-    /// The task begins, or what waited for the node goes on: after those noted, and after who held
-    /// its mutexes.
+    /// Notifies a detector of races that the task begins, or that the context waiting for the node
+    /// goes on. The code that follows comes after the noted predecessors, and after the earlier
+    /// holders of the node's mutexes.
     pub(in crate::omp) fn notify_begin(&self) {
         let Some(rare) = self.rare() else { return };
         for node in rare.after.take() {
@@ -386,8 +396,9 @@ impl Node {
         self.for_each_mutex(sanitize::after);
     }
 
-    /// What the running code has done comes before those that depend on the task, and before who
-    /// holds its mutexes next. Before the task is complete.
+    /// Notifies a detector of races that the task ends. What the running code has done comes before
+    /// the successors of the task, and before the next holders of its mutexes. Called before the
+    /// task is complete.
     pub(in crate::omp) fn notify_end(&self) {
         sanitize::before(self);
         self.for_each_mutex(sanitize::before);
@@ -401,8 +412,8 @@ impl Node {
         }
     }
 
-    /// For a detector of races: the table forgets the node, whose task is complete, so later ones
-    /// are ordered through their creator.
+    /// Notifies a detector of races that the table forgets the node, whose task is complete. Later
+    /// tasks are ordered after it through the task that creates them.
     pub(super) fn notify_forgotten(&self) {
         sanitize::after(self);
     }
@@ -422,33 +433,34 @@ impl Node {
         slot
     }
 
-    /// The edge that was added last hangs in no list.
+    /// Takes back the newest edge, which is in no list.
     fn take_edge_back(&self) {
         self.entered.set(self.entered.get() - 1);
     }
 
-    /// All edges are in. True when no predecessor is left.
+    /// Takes the guard off when all edges are entered. Returns true if no predecessor is left.
     #[inline]
     pub(super) fn release_guard(&self) -> bool {
         match self.entered.get() {
-            0 => true, // nobody else knows the node
+            0 => true, // no other thread knows the node
             ALONE => false,
             edges => self.loses(GUARD - edges),
         }
     }
 
-    /// Takes a share off the count of predecessors. True when nothing is left.
+    /// Takes a share off the count of predecessors. Returns true if nothing is left.
     #[inline]
     fn loses(&self, share: u32) -> bool {
-        // ORDERING: Acquire; who finds its own share alone has acquired what all others released.
+        // ORDERING: Acquire; a thread that finds only its own share has acquired what all others
+        // released.
         self.predecessors.load(Ordering::Acquire) == share
             // ORDERING: AcqRel; Release publishes the node, or what the predecessor wrote, to the
-            // last one, Acquire as above.
+            // last thread; Acquire as above.
             || self.predecessors.fetch_sub(share, Ordering::AcqRel) == share
     }
 
-    /// The task is complete: no more successors. Calls `free` with those that have no predecessor
-    /// left.
+    /// Closes the lists of the node, whose task is complete. Calls `free` with each successor that
+    /// has no predecessor left.
     pub(super) fn close(&self, mut free: impl FnMut(&Node)) {
         if let Some(rare) = self.rare() {
             rare.leave(&mut free);
@@ -456,39 +468,40 @@ impl Node {
         close(&self.successors, free);
     }
 
-    /// The nodes that wait for this one now, newest first; null when there are none. The task must
-    /// not be complete as long as the list is in use.
+    /// Returns the nodes that wait for this one now, newest first, or null if there are none. The
+    /// task must not complete while the caller uses the list.
     pub fn successors(&self) -> *const Edge {
         // ORDERING: Acquire, pairs with the exchange in `hang_edge`.
         let head = self.successors.load(Ordering::Acquire);
         if ptr::eq(head, closed()) { ptr::null() } else { head }
     }
 
-    /// May the waiter go on?
+    /// Returns true if the waiting context may go on.
     pub(super) fn is_ready(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `notify_waiter`.
         self.predecessors.load(Ordering::Acquire) == READY
     }
 
-    /// The node is ready, for which `worker` waits. It may leave, and the node with it, as soon as
-    /// it sees that.
+    /// Marks the node, for which a context of `worker` waits, as ready. As soon as that context
+    /// sees the mark, it may go on and free the node.
     pub(super) fn notify_waiter(&self, worker: &'static Worker) {
-        // ORDERING: Release, pairs with the Acquire in `is_ready`. Nobody counts any more.
+        // ORDERING: Release, pairs with the Acquire in `is_ready`. No predecessor is counted any
+        // more.
         self.predecessors.store(READY, Ordering::Release);
         worker.wake();
     }
 }
 
-/// Takes a list and closes it. Calls `free` with those that have no predecessor left. What is
-/// closed already is empty.
+/// Takes a list and closes it. Calls `free` with each successor that has no predecessor left. A
+/// list that is closed already is empty.
 fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
-    // ORDERING: AcqRel; Release publishes what the task wrote to those who find the list closed,
+    // ORDERING: AcqRel; Release publishes what the task wrote to threads that find the list closed,
     // Acquire pairs with `hang_edge`.
     let head: *const Edge = list.swap(closed(), Ordering::AcqRel);
     let mut edge = if ptr::eq(head, closed()) { ptr::null() } else { head };
     while !edge.is_null() {
-        // SAFETY: an edge lies in a node that waits for this one, and is constant. Read before the
-        // node is released: it may be gone afterwards.
+        // SAFETY: an edge is stored in a node that waits for this one, and is constant. It is read
+        // before the node loses this predecessor, because the node may be freed afterwards.
         let (node, next) = unsafe { ((*edge).node, (*edge).next) };
         // SAFETY: as above.
         let node = unsafe { &*node };
@@ -500,7 +513,7 @@ fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
 }
 
 /// A use of a node by the table of the generating task, or by that task while it enters the node.
-/// Never leaves the task.
+/// It never leaves that task.
 pub(super) struct TableRef(NonNull<Node>);
 
 impl TableRef {
@@ -509,7 +522,7 @@ impl TableRef {
         unsafe { self.0.as_ref() }
     }
 
-    /// Do both mean the same node?
+    /// Returns true if both refer to the same node.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.0 == other.0
     }
@@ -533,14 +546,15 @@ impl Drop for TableRef {
     }
 }
 
-/// A counted reference that may go anywhere.
+/// A counted reference that any thread may hold.
 pub(super) struct NodeRef(NonNull<Node>);
 
 // SAFETY: the node is Sync and the count atomic.
 unsafe impl Send for NodeRef {}
 
 impl NodeRef {
-    /// One more reference, for a caller that has one or knows that the task is not complete.
+    /// Makes one more reference. The caller has a reference, or knows that the task is not
+    /// complete.
     pub(super) fn new(node: &Node) -> Self {
         // ORDERING: Relaxed; a reference exists already.
         node.references.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,7 @@
-//! Tasks whose predecessors are known by number: those of a graph that is run again. No table, no
-//! addresses.
+//! Tasks whose predecessors are known by number: the tasks of a graph that runs again.
+//!
+//! What lives here: making such tasks and their edges. What does not: tables and addresses
+//! ([`super::table`]), which these tasks do not need.
 
 use core::ptr::NonNull;
 
@@ -9,17 +11,17 @@ use super::super::thread::CurrentThread;
 use super::super::tool::{self, hook};
 use super::node::{Node, NodeGoal, TableRef};
 
-/// Where a task stands among the others.
+/// The neighbours of a task in the graph.
 pub struct Links<'a> {
-    /// Those it waits for, by number, all of them made before it.
+    /// The numbers of its predecessors, all of which were made before it.
     pub before: &'a [u32],
-    /// Does one of the later ones wait for it?
+    /// True if a later task waits for this one.
     pub is_waited_for: bool,
 }
 
-/// Makes `count` children of the running task, by `make`, and lets each begin when those before it
-/// are complete. They are not entered in the running task's table: tasks that it makes itself do
-/// not wait for them.
+/// Makes `count` children of the running task by `make`, and lets each begin when its predecessors
+/// are complete. The children are not entered in the running task's table, so tasks that the
+/// running task makes itself do not wait for them.
 pub fn replay<'a>(
     here: CurrentThread,
     count: usize,
@@ -34,7 +36,7 @@ pub fn replay<'a>(
     }
 }
 
-/// Launches a task; returns its node if others wait for it.
+/// Launches a task; returns its node if later tasks wait for it.
 fn launch(
     here: CurrentThread,
     task: NonNull<Task>,
@@ -45,7 +47,8 @@ fn launch(
         task::defer(here, task);
         return None;
     }
-    // SAFETY: ours until it is pushed, or the last one before it completes.
+    // SAFETY: the task belongs to this thread until it is pushed, or until its last predecessor
+    // completes.
     let fresh = unsafe { task.as_ref() };
     task::announce(here, fresh);
     let (node, entered) = Node::new(NodeGoal::Task(task));

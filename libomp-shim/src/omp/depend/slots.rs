@@ -1,13 +1,15 @@
-//! Addresses and their sets: a hash table with open addressing that grows with the incomplete tasks
-//! only.
+//! Addresses and their sets: a hash table with open addressing, which grows only with the
+//! incomplete tasks.
 //!
-//! What lives here: where the sets of an address stand, and which addresses are forgotten. What may
-//! not: what a set means ([`super::table`]). One slot is one cache line. At most five of eight
-//! slots are taken, so that a search looks at two or three. When more would be, those without
-//! incomplete tasks are forgotten, in place; only if many are left does the table grow. So memory
-//! follows the tasks alive, and the cost stays constant per entry.
+//! What lives here: where the sets of an address are stored, and which addresses the table forgets.
+//! What does not: the meaning of a set ([`super::table`]).
 //!
-//! Tried and rejected: the standard library's table, swept whenever it had doubled beyond a
+//! One slot is one cache line. At most five of eight slots are taken, so that a search looks at two
+//! or three slots. If more slots would be taken, the table forgets addresses without incomplete
+//! tasks, in place. It grows only if many addresses are left. So the memory follows the number of
+//! live tasks, and the cost per entry stays constant.
+//!
+//! Tried and rejected: the standard library's table, swept each time that it had doubled beyond a
 //! thousand addresses (more instructions, and nodes of completed tasks that filled the caches).
 
 use core::mem::{self, ManuallyDrop};
@@ -19,8 +21,8 @@ use ult::blocks;
 use super::super::report;
 use super::table::Sets;
 
-/// The sets of one address; vacant if there are none. Vacant sets own nothing and need not be
-/// dropped, nor looked at for that.
+/// The sets of one address; vacant if there are none. Vacant sets own nothing, so they are neither
+/// dropped nor examined for that.
 #[repr(align(64))]
 #[derive(Default)]
 struct DependSlot {
@@ -32,22 +34,22 @@ const _: () = assert!(size_of::<DependSlot>() == 64);
 
 /// Slots of a new table.
 const FIRST: usize = 8;
-/// Slots of a table that is no longer small.
+/// Slots below which a table is small and grows fourfold.
 const SMALL: usize = 512;
 
-/// See the module. Invariants: the number of slots is a power of two; between the place where an
-/// address belongs and the slot where it stands no slot is vacant.
+/// The table, see the module. Invariants: the number of slots is a power of two. Between the first
+/// slot of an address and the slot in which it is stored, no slot is vacant.
 pub(super) struct AddressSlots {
     slots: DependRow,
     taken: usize,
 }
 
-/// Slots in a row, in a block of their own: small ones are recycled, and the largest go back to the
-/// kernel. What stands in them is not dropped with it.
+/// Slots in a row, in a block of their own. Small blocks are recycled, and the largest ones go back
+/// to the kernel. Dropping the row does not drop the contents of its slots.
 struct DependRow(NonNull<[DependSlot]>);
 
 impl DependRow {
-    /// `count` vacant slots.
+    /// Makes `count` vacant slots.
     fn vacant(count: usize) -> Self {
         let Some(first) =
             NonNull::new(blocks::allocate(count * size_of::<DependSlot>()).cast::<DependSlot>())
@@ -68,7 +70,7 @@ impl Deref for DependRow {
     type Target = [DependSlot];
     #[inline]
     fn deref(&self) -> &[DependSlot] {
-        // SAFETY: `vacant` has written all of them, and they are ours.
+        // SAFETY: `vacant` has written all slots, and they belong to this row.
         unsafe { self.0.as_ref() }
     }
 }
@@ -95,7 +97,7 @@ impl Default for AddressSlots {
 }
 
 impl DependSlot {
-    /// Forgets what stands here.
+    /// Forgets the contents of the slot.
     fn vacate(&mut self) {
         drop(ManuallyDrop::into_inner(mem::take(self).sets));
     }
@@ -108,8 +110,8 @@ impl Drop for AddressSlots {
 }
 
 impl AddressSlots {
-    /// Where `address` belongs: the upper bits of a product with the golden ratio, so that
-    /// neighbours lie far apart.
+    /// Returns the first slot of `address`: the upper bits of a product with the golden ratio, so
+    /// that neighbours are far apart.
     #[inline]
     fn first_slot(&self, address: usize) -> usize {
         let mixed = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -121,7 +123,7 @@ impl AddressSlots {
         (at + 1) & (self.slots.len() - 1)
     }
 
-    /// Where `address` stands, or the vacant slot where it would.
+    /// Returns the slot in which `address` is stored, or the vacant slot that it would take.
     #[inline]
     fn find(&self, address: usize) -> usize {
         let mut at = self.first_slot(address);
@@ -131,13 +133,13 @@ impl AddressSlots {
         at
     }
 
-    /// The sets of `address`, if there are any.
+    /// Returns the sets of `address`, if there are any.
     pub(super) fn get(&self, address: usize) -> Option<&Sets> {
         Some(&*self.slots[self.find(address)].sets).filter(|sets| !sets.is_vacant())
     }
 
-    /// The sets of `address`, vacant ones if there are none: the caller enters a task there.
-    /// `forgotten` is called with addresses whose tasks are complete.
+    /// Returns the sets of `address`, or vacant sets into which the caller enters a task.
+    /// `forgotten` is called with each address whose tasks are complete.
     #[inline]
     pub(super) fn of(&mut self, address: usize, forgotten: impl FnMut(usize)) -> &mut Sets {
         let mut at = self.find(address);
@@ -152,7 +154,7 @@ impl AddressSlots {
         &mut self.slots[at].sets
     }
 
-    /// All sets that are not vacant.
+    /// Returns all sets that are not vacant.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Sets> {
         self.slots.iter().map(|slot| &*slot.sets).filter(|sets| !sets.is_vacant())
     }
@@ -162,13 +164,14 @@ impl AddressSlots {
         *self = Self::default();
     }
 
-    /// Forgets addresses whose tasks are complete. Grows if half of them are left, a small table
-    /// fourfold.
+    /// Forgets the addresses whose tasks are complete. If half of the addresses are left, the table
+    /// grows, a small table fourfold.
     #[cold]
     fn make_room(&mut self, mut forgotten: impl FnMut(usize)) {
         let mut at = 0;
         while at < self.slots.len() {
-            // What comes in the place of one that is forgotten is looked at, too.
+            // Removing an address may move another one into this slot, so the slot is examined
+            // again.
             if self.slots[at].sets.is_vacant() || self.slots[at].sets.is_live() {
                 at += 1;
             } else {
@@ -182,7 +185,8 @@ impl AddressSlots {
         }
     }
 
-    /// Makes the slot vacant, and moves those behind it up that would not be found otherwise.
+    /// Makes the slot vacant. Moves up the addresses behind it that a search would not find
+    /// otherwise.
     fn remove(&mut self, mut hole: usize) {
         self.taken -= 1;
         self.slots[hole].vacate();
@@ -216,8 +220,8 @@ mod tests {
     use super::super::node::{Node, NodeGoal};
     use super::*;
 
-    /// Enters a task at each address; those of which `is_complete` says so complete at once.
-    /// Returns what was forgotten.
+    /// Enters a task at each address; each task for which `is_complete` returns true completes at
+    /// once. Returns the forgotten addresses.
     fn enter(
         slots: &mut AddressSlots,
         addresses: impl Iterator<Item = usize>,

@@ -1,9 +1,9 @@
-//! The table of a generating task: which of its children named which address, as far as that
-//! matters to later ones.
+//! The table of a generating task: which of its children named which address, as far as this
+//! matters to later children.
 //!
-//! What lives here: sets, and the choice of predecessors. What may not: where an address stands
-//! ([`super::slots`]), and what happens when a task completes ([`super::node`]). Nothing here is
-//! atomic: one task alone uses its table.
+//! What lives here: sets, and the choice of predecessors. What does not: where the sets of an
+//! address are stored ([`super::slots`]), and what happens when a task completes ([`super::node`]).
+//! Nothing here is atomic, because only the generating task uses its table.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -21,25 +21,26 @@ use super::{Dependence, DependenceKind};
 #[derive(Default)]
 pub struct DependTable {
     addresses: AddressSlots,
-    /// The mutexes of addresses that `mutexinoutset` has named. One per address will do: of two
-    /// sets at one address one waits for the other.
+    /// The mutexes of addresses that `mutexinoutset` has named. One mutex per address suffices: of
+    /// two sets at one address, the later one waits for the earlier one.
     mutexes: BTreeMap<usize, Arc<MutexesMutex>>,
-    /// The last task with `omp_all_memory`: it precedes every address not seen since.
+    /// The last task with `omp_all_memory`: it precedes every address that was not named since.
     all_memory: Option<TableRef>,
 }
 
 /// The two newest sets of one address.
 #[derive(Default)]
 pub(super) struct Sets {
-    /// Of the current set; `None` before the first task.
+    /// The kind of the current set; `None` before the first task.
     kind: Option<DependenceKind>,
     current: Members,
-    /// Whom those wait for that join the current set. Nobody joins an `out`, which needs none.
+    /// The tasks for which each new member of the current set waits. No task joins an `out` set, so
+    /// such a set needs none.
     previous: Members,
 }
 
 impl DependTable {
-    /// The running task's table, made at its first child with dependences.
+    /// Returns the running task's table, which is made for its first child with dependences.
     #[allow(clippy::mut_from_ref, reason = "a table belongs to the running task; callers do not nest")]
     pub(super) fn of(task: &Task) -> &mut Self {
         let table = task.children_depend.get().unwrap_or_else(|| {
@@ -51,7 +52,7 @@ impl DependTable {
         unsafe { &mut *table.as_ptr() }
     }
 
-    /// The running task's table, if it has one.
+    /// Returns the running task's table, if there is one.
     pub(super) fn if_any(task: &Task) -> Option<&Self> {
         // SAFETY: only the generating task, which is running here, uses its table.
         task.children_depend.get().map(|table| unsafe { table.as_ref() })
@@ -65,8 +66,8 @@ impl DependTable {
         }
     }
 
-    /// Enters `node` with one dependence, its `only` one or one of several. Returns the mutex it
-    /// must hold, if any.
+    /// Enters `node` with one dependence, which is its `only` one or one of several. Returns the
+    /// mutex that the node must hold, if any.
     #[inline]
     pub(super) fn enter(
         &mut self,
@@ -91,8 +92,8 @@ impl DependTable {
         }
     }
 
-    /// Is nothing incomplete that a task with `item` would have to wait for? Says no where that
-    /// takes a closer look.
+    /// Returns true if a task with `item` would have to wait for no incomplete task. Returns false
+    /// if only a closer look could tell.
     pub(super) fn is_clear_for(&self, item: Dependence) -> bool {
         let is_complete = |node: &TableRef| node.get().is_complete();
         let Some(address) = item.address else { return false };
@@ -108,7 +109,8 @@ impl DependTable {
         }
     }
 
-    /// Is one of the tasks incomplete that a later one may have to wait for?
+    /// Returns true if a later task may have to wait for one of the tasks, because it is
+    /// incomplete.
     pub(super) fn is_live(&self) -> bool {
         let precedes_all = self.all_memory.as_ref().is_some_and(|node| !node.get().is_complete());
         precedes_all || self.addresses.iter().any(Sets::is_live)
@@ -119,8 +121,8 @@ impl DependTable {
             return;
         }
         for sets in self.addresses.iter() {
-            // A set's predecessors are complete when its members are, but a set may consist of
-            // `node` alone.
+            // When the members of a set are complete, its predecessors are complete, too. But a set
+            // may have `node` as its only member.
             for before in sets.all() {
                 before.get().precede(node);
             }
@@ -135,25 +137,25 @@ impl DependTable {
 }
 
 impl Sets {
-    /// Has no task been entered?
+    /// Returns true if no task has been entered.
     #[inline]
     pub(super) fn is_vacant(&self) -> bool {
         self.kind.is_none()
     }
 
-    /// Is one of the tasks incomplete?
+    /// Returns true if one of the tasks is incomplete.
     pub(super) fn is_live(&self) -> bool {
         let is_incomplete = |node: &TableRef| !node.get().is_complete();
-        // The newest one first: it is the likeliest.
+        // The newest task first: it is the one most likely to be incomplete.
         self.current.iter().rev().any(is_incomplete) || self.previous.iter().any(is_incomplete)
     }
 
-    /// All of them are complete, and are forgotten.
+    /// Notifies a detector of races that the sets are forgotten; all their tasks are complete.
     pub(super) fn notify_forgotten(&self) {
         self.all().for_each(|node| node.get().notify_forgotten());
     }
 
-    /// The first task here comes after `all_memory`.
+    /// Makes the first task of this address a successor of `all_memory`.
     fn follow(&mut self, all_memory: &TableRef) {
         self.kind = Some(DependenceKind::Out);
         self.current.push(all_memory.clone());
@@ -163,12 +165,12 @@ impl Sets {
         self.current.iter().chain(self.previous.iter())
     }
 
-    /// Enters a task that names the address with this kind, and waits for `only` this item or
-    /// perhaps others.
+    /// Enters a task that names the address with this kind, as its `only` item or as one of
+    /// several.
     #[inline]
     pub(super) fn enter(&mut self, node: &TableRef, kind: DependenceKind, only: bool) {
-        // A task may name an address twice, with kinds that differ: it counts as the stronger one,
-        // `out`. Tasks come one after the other, so it is the newest member then.
+        // A task may name an address twice, with different kinds. Then it counts with the stronger
+        // kind, `out`. Tasks are entered one after the other, so such a task is the newest member.
         let again = self.current.last().is_some_and(|n| n.is(node));
         if kind == DependenceKind::Out && !again && !loses_edge(self.kind, kind) {
             self.enter_alone(node, only);
@@ -177,7 +179,7 @@ impl Sets {
         }
     }
 
-    /// The common case: a set of its own.
+    /// Enters a task that is a set of its own, the common case.
     #[inline]
     fn enter_alone(&mut self, node: &TableRef, only: bool) {
         self.kind = Some(DependenceKind::Out);
@@ -198,7 +200,7 @@ impl Sets {
         }
     }
 
-    /// `again`: it has named the address before.
+    /// Enters a task that may share its set. `again` means that it has named the address before.
     #[inline]
     fn enter_among_others(&mut self, node: &TableRef, kind: DependenceKind, again: bool, only: bool) {
         let kind = if ult::mutant!(inoutset_as_in) && kind == DependenceKind::InOutSet {
@@ -210,7 +212,7 @@ impl Sets {
             self.begin_set(node, kind, again);
         }
         match &self.previous[..] {
-            // A node that will have mutexes gets them after its edges, behind the guard.
+            // A node that will have mutexes gets them after its edges, while its guard is on.
             [one] => precede(one, node, only && kind != DependenceKind::MutexInOutSet),
             many => many.iter().for_each(|before| before.get().precede(node)),
         }
@@ -218,8 +220,8 @@ impl Sets {
         self.current.push(node.clone());
     }
 
-    /// The current set becomes the previous one. If the new task is its only member (it has named
-    /// the address before) the previous set stays in force.
+    /// Makes the current set the previous one. If the new task is the only member of the current
+    /// set (it has named the address before), the previous set stays in force.
     #[inline]
     fn begin_set(&mut self, node: &TableRef, kind: DependenceKind, again: bool) {
         let before = self.kind;
@@ -235,7 +237,7 @@ impl Sets {
         self.kind = Some(kind);
     }
 
-    /// Before the set's storage grows, members that are complete are dropped.
+    /// Drops members that are complete before the storage of the set grows.
     fn forget_completed(&mut self) {
         let current = &mut self.current;
         if current.is_full() && current.len() >= 8 {
@@ -250,7 +252,7 @@ impl Sets {
     }
 }
 
-/// Makes `node` wait for `before`, and perhaps for others if that is not `only` one.
+/// Makes `node` wait for `before`. If this is its `only` item, `node` waits for no other task.
 #[inline]
 fn precede(before: &TableRef, node: &TableRef, only: bool) {
     if only {
@@ -260,7 +262,7 @@ fn precede(before: &TableRef, node: &TableRef, only: bool) {
     }
 }
 
-/// A mutant that forgets this edge?
+/// Returns true if a mutant is active that forgets this edge.
 fn loses_edge(from: Option<DependenceKind>, to: DependenceKind) -> bool {
     match (from, to) {
         (Some(DependenceKind::In), DependenceKind::Out) => ult::mutant!(in_to_out_lost),

@@ -1,10 +1,15 @@
-//! The run-next slot of a thread: a task that the end of another one has made ready, before it
-//! stands in any queue.
+//! The run-next slot of a thread: a task that the end of another task has made ready, before the
+//! task is in any queue.
 //!
-//! The thread that ends a task is the best one for what waited for it: its data are in the caches,
-//! and neither the deque nor a thief's look at it comes between the two. It holds at most one such
-//! task, for a few steps in which nothing waits; then it begins the task or pushes it. So nobody
-//! ever has to look for a task in a run-next slot.
+//! What lives here: whether such a task starts next or is queued. What does not: which task of
+//! several goes to the slot ([`crate::omp::depend`]).
+//!
+//! The thread that ends a task is the best one for a successor of the task. The data of the
+//! successor are in its caches, and neither the deque nor a thief's look at the deque comes between
+//! the two tasks.
+//!
+//! The slot holds at most one task, for a few steps in which the thread never waits. Then the
+//! thread starts the task or pushes it. So no thread ever has to search a run-next slot.
 
 use core::ptr::NonNull;
 
@@ -13,7 +18,7 @@ use super::super::task::Task;
 use super::super::thread::Thread;
 use super::{allowed, near, push};
 
-/// Queues what is in the run-next slot of `thread`.
+/// Queues the task in the run-next slot of `thread`, if there is one.
 #[inline]
 pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     if let Some(ready) = run_next {
@@ -21,8 +26,9 @@ pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     }
 }
 
-/// After a task that was found for the wait `number` and has put `ready` into the run-next slot of
-/// `thread`: the task that follows, as for [`super::next_in_place`], most often this one.
+/// Chooses the next task after a task that was found for the wait `number` and has put `ready` into
+/// the run-next slot of `thread`. As a rule that is `ready`; the result is as for
+/// [`super::next_in_place`].
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {
         push(thread, ready);
@@ -35,9 +41,8 @@ pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonN
     near(thread)
 }
 
-/// [`follow`] for a member that waits for its next region: does `ready` follow? If not, it is
-/// queued. It is of the same region as the task before it, which lasts as long as `ready` has not
-/// ended.
+/// [`follow`] for a member that waits for its next region: returns true if `ready` starts next, and
+/// queues it otherwise. Both tasks belong to the same region, which lasts until `ready` has ended.
 pub fn follows_late(thread: &Thread, ready: NonNull<Task>) -> bool {
     let may = goes_first(thread, ready) && ult::sched::may_go_on_in_place(thread.team().sleepers());
     if !may {
@@ -46,20 +51,20 @@ pub fn follows_late(thread: &Thread, ready: NonNull<Task>) -> bool {
     may
 }
 
-/// Does the wait `number` of the thread last, and may it run one more task for it without asking
-/// the scheduler?
+/// Returns true if the wait `number` of the thread lasts, and the thread may run one more task for
+/// it without asking the scheduler.
 fn lasts(thread: &Thread, number: u32) -> bool {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };
     let Some(more) = helping.1.filter(|_| helping.0 == number) else { return false };
-    // SAFETY: as in `next_in_place`: the wait that is meant still is among suspended contexts of
-    // this worker, and its closure lives.
+    // SAFETY: as in `next_in_place`: the waiting context is still suspended on this worker, and its
+    // closure is alive.
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
 }
 
-/// Is it the turn of `ready`, and may the thread start it?
+/// Returns true if `ready` may start next: no other task precedes it, and the thread may start it.
 fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
-    // SAFETY: a task in the run-next slot is ours.
+    // SAFETY: a task in the run-next slot belongs to this thread.
     let task = unsafe { ready.as_ref() };
     task.priority() == 0
         && hint::names_no_data(task)

@@ -1,6 +1,8 @@
-//! What the running task does with others: creates them, waits for them, lets them go first.
+//! The constructs by which the running task creates other tasks, waits for them, and lets them run
+//! first.
 //!
-//! What may not live here: what becomes of a task that was taken ([`super::life`]).
+//! What lives here: `task` without dependences, `taskwait` and `taskyield`. What does not: the life
+//! of a task after it was taken ([`super::life`]), and dependences ([`crate::omp::depend`]).
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
@@ -19,13 +21,13 @@ use super::super::{queue, races, yielding};
 use super::counts::WAITING;
 use super::{Task, TaskFlags, run_at_once};
 
-/// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its
-/// dependences, if any, must be entered after this and before it is pushed.
+/// Makes a task that [`Task::allocate`] returned known: parent, taskgroup and team count it. Its
+/// dependences, if any, must be entered after this call and before the task is pushed.
 pub fn announce(here: CurrentThread, task: &Task) {
     announce_as::<true>(here, task);
 }
 
-/// [`announce`], with a word to sanitizers if it may be `WATCHED`.
+/// [`announce`]; if the task may be `WATCHED`, sanitizers are notified, too.
 #[inline(always)]
 fn announce_as<const WATCHED: bool>(here: CurrentThread, task: &Task) {
     if WATCHED {
@@ -34,22 +36,23 @@ fn announce_as<const WATCHED: bool>(here: CurrentThread, task: &Task) {
     here.task.count_child();
     here.thread.count_created();
     here.thread.team().use_tasks();
-    // SAFETY: the taskgroup is open while its members exist.
+    // SAFETY: the taskgroup is open while it has members.
     if let Some(group) = unsafe { task.member_of.get().as_ref() } {
         group.enter();
     }
 }
 
-/// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or
-/// because there are enough tasks for the others.
+/// Creates a task without dependences. The task is deferred, or it is run at once. It is run at
+/// once where [`is_included`] says so, or if the other threads have enough tasks.
 pub fn submit(here: CurrentThread, task: NonNull<Task>) {
     submit_as::<true>(here, task);
 }
 
-/// [`submit`]; not `WATCHED` where nobody watches, as [`watch::anybody`] has just said.
+/// [`submit`]; `WATCHED` is false if no tool or sanitizer watches, as [`watch::anybody`] has just
+/// returned.
 #[inline]
 pub fn submit_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task is ours until it is published.
+    // SAFETY: the task belongs to the caller until it is published.
     let (flags, priority) = unsafe { (task.as_ref().flags(), task.as_ref().priority()) };
     if includes(here, flags) || has_enough(here, flags, priority) {
         run_at_once(here, task);
@@ -64,17 +67,17 @@ pub fn defer(here: CurrentThread, task: NonNull<Task>) {
     defer_as::<true>(here, task);
 }
 
-/// [`defer`]; `WATCHED` as in [`submit_as`].
+/// [`defer`]; `WATCHED` has the same meaning as in [`submit_as`].
 #[inline(always)]
 pub fn defer_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task is ours until it is published.
+    // SAFETY: the task belongs to the caller until it is published.
     announce_as::<WATCHED>(here, unsafe { task.as_ref() });
     queue::push(here.thread, task);
     queue::throttle(here);
 }
 
-/// Is a task that could be deferred, with these properties, to be run at once, because the others
-/// have enough to do?
+/// Returns true if a task with these properties, which could be deferred, is to be run at once,
+/// because the other threads have enough to do.
 #[inline(always)]
 pub fn has_enough(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool {
     queue::is_saturated(here.thread) && has_enough_for(here, flags, priority)
@@ -87,7 +90,8 @@ fn has_enough_for(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool 
         return false; // A task for a device should not hold its creator up.
     }
     if flags.has(TaskFlags::UNTIED) {
-        // Its parts may run on other threads, so it is queued; the creator makes room for it.
+        // Parts of an untied task may run on other threads, so the task is queued. The creator
+        // makes room for it.
         queue::make_room(here);
         return false;
     }
@@ -98,19 +102,21 @@ fn has_enough_for(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool 
     queue::stays_saturated(here.thread)
 }
 
-/// Bytes of stack that tasks which are run at once, each by the one before, may take in all where
-/// they could be deferred; a quarter of small stacks.
+/// Bytes of stack that nested tasks may take in all if each is run at once by the one before,
+/// although it could be deferred. On small stacks the limit is a quarter of the stack.
 const DEEP: usize = 256 << 10;
 
-/// Where the stack is, in units of 16 bytes, modulo their number; not 0.
+/// Returns the stack position in units of 16 bytes, modulo the range of the type. The result is
+/// never 0.
 #[inline(always)]
 fn stack_position() -> u32 {
     let mark = core::mem::MaybeUninit::<u8>::uninit();
     (mark.as_ptr().addr() >> 4) as u32 | 1
 }
 
-/// May the running task run one more at once without the risk that the stack does not suffice, when
-/// each of them does so? Its children that are run at once count from where it began with that.
+/// Returns true if the stack has room for one more task that the running task runs at once, even if
+/// each nested task does the same. The depth is counted from the position where the first of these
+/// tasks ran a child at once.
 fn is_shallow(here: CurrentThread) -> bool {
     let position = stack_position();
     if here.task.base.get() == 0 {
@@ -120,48 +126,49 @@ fn is_shallow(here: CurrentThread) -> bool {
     (here.task.base.get().wrapping_sub(position) as i32) < (deep >> 4) as i32
 }
 
-/// Has the running task run children at once until there is no more room for that? A load if it has
-/// run none.
+/// Returns true if the running task has run children at once until the stack has no more room for
+/// that. If it has run none, the check costs one load.
 #[inline(always)]
 pub fn is_deep(here: CurrentThread) -> bool {
     here.task.base.get() != 0 && !is_shallow(here)
 }
 
-/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not
-/// the one that free agents are to run.
+/// Returns true if children of the running task are run at once: the task is final (5.2 §12.5), or
+/// its thread is alone in its team. In the second case a child for free agents is not run at once.
 #[inline(always)]
 pub fn is_included(here: CurrentThread) -> bool {
     let is_for_agents = || here.task.flags().has(TaskFlags::POOLS) && agents::are_wished_for(here);
     here.thread.includes.get() && !is_for_agents() || here.task.flags().has(TaskFlags::FINAL)
 }
 
-/// [`is_included`], for a child that has been allocated, with these properties: a thread that is
-/// alone goes on beside a device, and beside free agents.
+/// [`is_included`] for a child that has been allocated, with these properties. A thread that is
+/// alone continues while a device or free agents run such a child.
 #[inline(always)]
 pub fn includes(here: CurrentThread, flags: TaskFlags) -> bool {
     (here.thread.includes.get() || here.task.flags().has(TaskFlags::FINAL))
         && !(flags.has_any(TaskFlags::OFFLOADED.with(TaskFlags::POOL)) && goes_on_beside_others(here, flags))
 }
 
-/// The end of a region waits for its tasks, and so does that of the program where `main` runs
-/// ([`super::super::root::finish_at_exit`]). Another kernel thread of the program may end at any
-/// time.
+/// Returns true if the creator may continue while such a child is not complete. The end of a region
+/// waits for the region's tasks. The end of the program waits for the tasks of the kernel thread
+/// that runs `main` ([`super::super::root::finish_at_exit`]). Any other kernel thread of the
+/// program may end at any time.
 #[cold]
 fn goes_on_beside_others(here: CurrentThread, flags: TaskFlags) -> bool {
     if flags.has(TaskFlags::POOL) {
         return !here.task.flags().has(TaskFlags::FINAL);
     }
     if here.thread.is_agent() {
-        return false; // it would be for the team
+        return false; // the child would be for the team
     }
     let team = here.thread.team();
     !here.task.flags().has(TaskFlags::FINAL)
         && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
 }
 
-/// A child with these properties has been deferred, or will be when it is ready. A thread that is
-/// alone in its team begins what it has for devices before it goes on, until that waits; nobody
-/// else would.
+/// Runs a child with these properties that has been deferred, or will be when it is ready. A thread
+/// that is alone in its team begins its tasks for devices, each until it waits, before it
+/// continues. No other thread would begin them.
 #[inline(always)]
 pub fn set_off(here: CurrentThread, flags: TaskFlags) {
     if flags.has(TaskFlags::OFFLOADED) && here.thread.team().size() == 1 {
@@ -169,7 +176,7 @@ pub fn set_off(here: CurrentThread, flags: TaskFlags) {
     }
 }
 
-/// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks
+/// `taskwait` (5.2 §15.5): waits for the children of the running task, and runs ready tasks
 /// meanwhile.
 pub fn taskwait(here: CurrentThread) {
     if watch::anybody() {
@@ -211,8 +218,9 @@ fn wait_for_children(here: CurrentThread) {
     }
     let _noted = circles::waits(|| For::Children);
     task.add_pending();
-    // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits.
-    // Otherwise only its place in the word's modification order matters, see `drop_child`.
+    // ORDERING: Release, for `drop_child_of_untied`: a thread that sees the bit sees the thread
+    // that waits. Otherwise only the position in the word's modification order matters, see
+    // `drop_child`.
     task.counts.fetch_or(WAITING, Ordering::Release);
     here.team()
         .help_until(here.thread, &|| task.children() <= u64::from(ult::mutant!(taskwait_misses_last_child)));
@@ -220,7 +228,8 @@ fn wait_for_children(here: CurrentThread) {
     task.counts.fetch_and(!WAITING, Ordering::Relaxed);
 }
 
-/// `taskyield` (5.2 §12.7): lets other ready tasks of the team run before the running task goes on.
+/// `taskyield` (5.2 §12.7): lets other ready tasks of the team run before the running task
+/// continues.
 #[inline]
 pub fn taskyield(here: CurrentThread) {
     if here.thread.team().has_used_tasks() {

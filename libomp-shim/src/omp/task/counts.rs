@@ -1,13 +1,19 @@
-//! Incomplete children and references of a task, and who frees it. The protocol is in
+//! Incomplete children and references of a task, and which thread frees it. The protocol is in
 //! `docs/protocols/task.md`.
 //!
-//! One word, `counts`, carries both the references (upper half) and the incomplete children (lower
-//! half). The completion of a childless child by another thread is one subtraction. The thread that
-//! runs the parent counts by itself: children that it has made are *pending* in a plain word, and
-//! leave it again if that thread completes them, so that a parent and its children on one
-//! thread share no atomic operation. So that others can subtract before it has added, the word
-//! begins with a bias of [`BIAS`] children; who waits for children adds what is pending, and the
-//! end of the task takes the bias off.
+//! What lives here: the word `counts` and all changes to it. What does not: the steps of a task's
+//! completion ([`super::life`]).
+//!
+//! The word `counts` carries the references (upper half) and the incomplete children (lower half).
+//! If another thread completes a child that has no children, that takes one subtraction.
+//!
+//! The thread that runs the parent counts by itself. Children that it has made are *pending* in a
+//! plain word, and are subtracted there if the same thread completes them. So a parent and its
+//! children on one thread share no atomic operation.
+//!
+//! Other threads may subtract before the parent's thread has added. Therefore the word begins with
+//! a bias of [`BIAS`] children. A task that waits for its children adds the pending ones. The end
+//! of the task takes the bias off.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
@@ -18,34 +24,34 @@ use super::super::depend::Node;
 use super::super::thread::Thread;
 use super::{Task, TaskFlags};
 
-/// One child's share of [`Task::counts`]: a reference and an incomplete child.
+/// One child's share of [`Task::counts`]: one reference and one incomplete child.
 pub(super) const CHILD: u64 = REFERENCE + 1;
 /// One reference.
 pub(super) const REFERENCE: u64 = 1 << 32;
-/// Mask of the incomplete children.
+/// The mask of the incomplete children.
 const CHILDREN: u64 = REFERENCE - 1;
-/// How many children the word of a task that has not ended shows too many, less the pending ones:
-/// more than ever are pending.
+/// The bias: so many children too many, less the pending ones, are in the word of a task that has
+/// not ended. The bias is larger than the number of pending children can be.
 pub(super) const BIAS: u64 = 1 << 24;
-/// The word of a task that has no children yet.
+/// The word of a task that has had no children yet.
 pub(super) const FRESH: u64 = REFERENCE + BIAS * CHILD;
-/// Pending children from which on they are added.
+/// Pending children from which on they are added to the word.
 const MOST_PENDING: u32 = 1 << 20;
-/// The task sleeps, or is about to, until it has no incomplete children.
+/// The bit of a task that sleeps, or is about to sleep, until it has no incomplete children.
 pub(super) const WAITING: u64 = 1 << 63;
 
 impl Task {
-    /// Incomplete children. For the task itself, before its end.
+    /// Returns the number of incomplete children. Only the task itself calls this, before its end.
     #[inline(always)]
     pub fn children(&self) -> u64 {
-        // ORDERING: Acquire, pairs with the Release half of the subtraction in `drop_child`: who
-        // sees no children sees what they wrote.
+        // ORDERING: Acquire, pairs with the Release half of the subtraction in `drop_child`: a task
+        // that sees no children sees the data that they wrote.
         let counted = self.counts.load(Ordering::Acquire) & CHILDREN;
         (counted + u64::from(self.pending.get())).wrapping_sub(BIAS)
     }
 
-    /// At most so many children are incomplete, as far as can be reported without looking at what
-    /// others write. For the task itself.
+    /// Returns the number of pending children: a rough measure of the incomplete ones, which reads
+    /// no word that other threads write. Only the task itself calls this.
     #[inline(always)]
     pub fn pending(&self) -> u32 {
         self.pending.get()
@@ -55,14 +61,14 @@ impl Task {
     #[cold]
     pub fn add_pending(&self) {
         let pending = u64::from(self.pending.replace(0));
-        // ORDERING: Relaxed; only the parent itself creates children, and others have published
-        // theirs.
+        // ORDERING: Relaxed; only the parent itself creates children, and other threads have
+        // published theirs.
         self.counts.fetch_add(pending * CHILD, Ordering::Relaxed);
     }
 
-    /// Does the task sleep, or is it about to, until it has no incomplete children?
+    /// Returns true if the task sleeps, or is about to sleep, until it has no incomplete children.
     pub(super) fn waits_for_children(&self) -> bool {
-        // ORDERING: Relaxed; only notified.
+        // ORDERING: Relaxed; the answer only appears in a report.
         self.counts.load(Ordering::Relaxed) & WAITING != 0
     }
 
@@ -75,13 +81,13 @@ impl Task {
         }
     }
 
-    /// What the word shows too much, the task's own reference included, if the task were to end
-    /// now.
+    /// Returns by how much the word would be too large if the task ended now. The task's own
+    /// reference is included.
     fn excess(&self) -> u64 {
         FRESH - u64::from(self.pending.get()) * CHILD
     }
 
-    /// Has a task that ends left nothing behind, not even a reference?
+    /// Returns true if a task that ends has left nothing behind, not even a reference.
     #[inline(always)]
     pub(super) fn is_as_new(&self) -> bool {
         // ORDERING: Acquire, as in `leave_parent`.
@@ -91,8 +97,8 @@ impl Task {
             && self.children_depend.get().is_none()
     }
 
-    /// The task will complete, and lose its last reference, by the hand of another thread: the word
-    /// shows the truth from here on. For the task itself, when its body has ended.
+    /// Takes the bias off, so that the word is exact from here on. Another thread will complete the
+    /// task and drop its last reference. Only the task itself calls this, when its body has ended.
     pub(super) fn retire(&self) {
         self.retired.set(true);
         // ORDERING: Relaxed; as in `add_pending`.
@@ -100,13 +106,13 @@ impl Task {
         self.pending.set(0);
     }
 
-    /// `thread` completes a childless child of this task: true if that is done, because this task
-    /// counts it as pending.
+    /// Subtracts a childless child that `thread` completes from the pending children of this task.
+    /// Returns false, and does nothing, if this task does not count the child as pending.
     #[inline(always)]
     fn loses_pending_child(&self, thread: Option<&Thread>) -> bool {
-        // ORDERING: Relaxed; that the running thread runs this task too is known to that thread.
+        // ORDERING: Relaxed; if the running thread runs this task too, that thread knows it.
         let runs_here = thread.is_some_and(|t| ptr::eq(t, self.thread.load(Ordering::Relaxed)));
-        // The rest is read by the task's own thread only.
+        // Only the task's own thread reads the other words.
         if !runs_here || self.flags().has(TaskFlags::UNTIED) || self.retired.get() || self.pending.get() == 0
         {
             return false;
@@ -116,19 +122,19 @@ impl Task {
     }
 }
 
-/// Takes the task off its parent's incomplete children and drops its own reference. `thread` as in
-/// [`complete`].
+/// Takes the task off its parent's incomplete children and drops the task's own reference. `thread`
+/// has the same meaning as in [`complete`].
 ///
 /// # Safety
-/// The task is complete; the caller does not touch it afterwards.
+/// The task is complete, and the caller does not touch it afterwards.
 pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
     let parent = task.parent.get();
     let own_share = if task.retired.get() { REFERENCE } else { task.excess() };
     // ORDERING: Acquire, pairs with the subtractions of the children: the last one is over before
-    // we free.
+    // the task is freed.
     if task.counts.load(Ordering::Acquire) == own_share {
-        // SAFETY: nobody else refers to the task; its own reference is the last, and with the task
-        // goes the reference on its parent, both shares at once.
+        // SAFETY: no other thread refers to the task, so its own reference is the last one. With
+        // the task its reference on the parent goes, too: both shares at once.
         unsafe {
             free(ptr::from_ref(task).cast_mut());
             if !(*parent).loses_pending_child(thread) {
@@ -137,8 +143,8 @@ pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
         }
     } else {
         task.retired.set(true);
-        // SAFETY: the parent loses an incomplete child now, and the reference when the last child
-        // frees the task.
+        // SAFETY: the parent loses an incomplete child now. It loses the reference when the last
+        // child frees the task.
         unsafe {
             drop_child(&*parent, 1);
             drop_share(task, own_share);
@@ -155,16 +161,16 @@ pub(super) unsafe fn leave_uncounted(task: &Task) {
     let own_share = task.excess();
     // ORDERING: Acquire, as in `leave_parent`.
     if task.counts.load(Ordering::Acquire) == own_share {
-        // SAFETY: nobody else refers to the task.
+        // SAFETY: no other thread refers to the task.
         unsafe { free(ptr::from_ref(task).cast_mut()) };
     } else {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller promises.
         unsafe { leave_to_children(task, own_share) };
     }
 }
 
-/// Its children are incomplete, and find their ancestors through it: from here on it holds a
-/// reference on its parent.
+/// Leaves a task with incomplete children, which find their ancestors through it. From here on the
+/// task holds a reference on its parent.
 ///
 /// # Safety
 /// As [`leave_uncounted`].
@@ -172,32 +178,33 @@ pub(super) unsafe fn leave_uncounted(task: &Task) {
 unsafe fn leave_to_children(task: &Task, own_share: u64) {
     // SAFETY: the parent is the running task.
     let parent = unsafe { &*task.parent.get() };
-    // ORDERING: Relaxed; published by the subtraction in `drop_share`, before which no child can
-    // drop this reference.
+    // ORDERING: Relaxed; published by the subtraction in `drop_share`, and no child can drop this
+    // reference before that.
     parent.counts.fetch_add(REFERENCE, Ordering::Relaxed);
     task.retired.set(true);
-    // SAFETY: the own share is the caller's.
+    // SAFETY: the own share belongs to the caller.
     unsafe { drop_share(task, own_share) };
 }
 
-/// Subtracts a child's share from `parent`, wakes its kernel thread if that was the last incomplete
-/// child of a waiting parent, and frees the parent if that was the last reference.
+/// Subtracts a child's share from `parent`. If the parent waits and that was its last incomplete
+/// child, this wakes the worker of the parent. If that was the last reference, this frees the
+/// parent.
 ///
 /// # Safety
-/// The share is the caller's.
+/// The share belongs to the caller.
 unsafe fn drop_child(parent: &Task, share: u64) {
     if parent.flags().has(TaskFlags::UNTIED) {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller promises.
         return unsafe { drop_child_of_untied(parent, share) };
     }
-    // Read first: after the subtraction the parent may be gone. A task that has children has
-    // started, so its thread is set, and it stays on that thread's worker.
+    // The worker is read first, because the parent may be gone after the subtraction. A task that
+    // has children has started, so its thread is set, and the task stays on that thread's worker.
     let worker = parent.thread().worker();
     let explicit = parent.is_explicit();
     // ORDERING: AcqRel: Release publishes the child's writes to `children`; Acquire orders freeing
-    // the parent after the other children's last access. WAITING is set by a read-modify-write of
-    // the same word (`wait_for_children`): either it comes first and is seen here, or it sees this
-    // subtraction.
+    // the parent after the last accesses by the other children. WAITING is set by a
+    // read-modify-write of the same word (`wait_for_children`). Either that comes first and is seen
+    // here, or it sees this subtraction.
     let before = parent.counts.fetch_sub(share, Ordering::AcqRel);
     if before & CHILDREN == BIAS + 1 && before & WAITING != 0 {
         worker.wake();
@@ -208,8 +215,8 @@ unsafe fn drop_child(parent: &Task, share: u64) {
     }
 }
 
-/// As [`drop_child`], for a parent that may wait on another thread than the one it was on when we
-/// look: we ask only after we have seen it wait, and keep the reference until then.
+/// As [`drop_child`], for a parent that may wait on a thread other than the one where we saw it. So
+/// we ask for its worker only after we have seen it wait, and keep the reference until then.
 ///
 /// # Safety
 /// As [`drop_child`].
@@ -222,15 +229,15 @@ unsafe fn drop_child_of_untied(parent: &Task, share: u64) {
         parent.thread().worker().wake();
     }
     if share == CHILD {
-        // SAFETY: the rest of the caller's share.
+        // SAFETY: this is the rest of the caller's share.
         unsafe { drop_share(parent, REFERENCE) };
     }
 }
 
-/// Drops a reference on `task`, or its own share with what the word shows too much.
+/// Drops a reference on `task`, or the task's own share together with the bias.
 ///
 /// # Safety
-/// The share is the caller's.
+/// The share belongs to the caller.
 unsafe fn drop_share(task: &Task, share: u64) {
     // ORDERING: AcqRel, as in `drop_child`.
     if task.counts.fetch_sub(share, Ordering::AcqRel) == share {
@@ -239,20 +246,21 @@ unsafe fn drop_share(task: &Task, share: u64) {
     }
 }
 
-/// Frees a task without references and drops the reference it held on its parent; then that one,
-/// and so on: a loop, because a chain of tasks of which each made the next may be of any length.
+/// Frees a task without references, and drops the reference that it held on its parent. If that was
+/// the parent's last reference, the parent follows, and so on. This is a loop, because a chain of
+/// tasks in which each made the next may have any length.
 ///
 /// # Safety
 /// No reference is left.
 unsafe fn release(task: &Task) {
     let mut task = ptr::from_ref(task);
     loop {
-        // SAFETY: as the caller says for the first; the others have lost their last reference
-        // below.
+        // SAFETY: as the caller promises for the first task; the others have lost their last
+        // reference below.
         let parent = unsafe { (*task).parent.get() };
         // SAFETY: as above.
         unsafe { free(task.cast_mut()) };
-        // SAFETY: the freed task's reference on its parent.
+        // SAFETY: the freed task had a reference on its parent.
         let parent = unsafe { &*parent };
         if !parent.is_explicit() {
             // ORDERING: Relaxed; an implicit task's references free nothing.
@@ -267,10 +275,12 @@ unsafe fn release(task: &Task) {
     }
 }
 
+/// Frees a task.
+///
 /// # Safety
-/// Nobody refers to the task.
+/// No thread refers to the task.
 pub(super) unsafe fn free(task: *mut Task) {
-    // SAFETY: as the caller says; `Task::allocate` made the block with this size.
+    // SAFETY: as the caller promises; `Task::allocate` made the block with this size.
     unsafe {
         if let Some(node) = (*task).node.get() {
             Node::drop_reference(node);

@@ -1,6 +1,7 @@
-//! From the moment a task is taken to its completion.
+//! The life of a task from the moment when a thread takes it to its completion.
 //!
-//! What may not live here: who may take a task ([`super::super::queue`]), counting and freeing
+//! What lives here: running a task at once or from a queue, its end, and its event. What does not:
+//! which thread may take a task ([`super::super::queue`]), and counting and freeing
 //! ([`super::counts`]).
 
 use core::ptr::{self, NonNull};
@@ -23,35 +24,38 @@ use super::super::tool::{self, hook};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
 use super::{Task, TaskFlags, announce};
 
-/// State of a detachable task's event: who comes second completes the task.
+/// Bits in the state of a detachable task's event. The thread that sets the second bit completes
+/// the task.
 const EVENT_BODY_DONE: u32 = 1;
 const EVENT_FULFILLED: u32 = 2;
 
-/// Runs a task at once on the stack of its creator, and completes it. Dependences must be
-/// satisfied. The task must have been announced.
+/// Runs a task at once on the stack of its creator, and completes it. The task must have been
+/// announced, and its dependences must be satisfied.
 pub fn run_undeferred(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
+    // SAFETY: the task belongs to the caller; `execute` frees it when no thread refers to it any
+    // more.
     queue::push_ready(here.thread, unsafe { execute(here.thread, task, true, here.task.base.get()) });
 }
 
-/// Runs a new task at once on the stack of its creator, to its end, and completes it unless its
-/// event is still to come. Its dependences are satisfied; it has not been announced.
+/// Runs a new task at once on the stack of its creator, to its end. Completes it, unless its event
+/// is still to come. The dependences of the task are satisfied, and the task has not been
+/// announced.
 pub fn run_at_once(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task is ours.
+    // SAFETY: the task belongs to the caller.
     let task_ref = unsafe { task.as_ref() };
     if task_ref.flags().has(TaskFlags::DETACH) {
-        announce(here, task_ref); // somebody else may complete it
+        announce(here, task_ref); // another thread may complete it
         return run_undeferred(here, task);
     }
-    // SAFETY: fresh, and it begins below.
+    // SAFETY: the task is fresh, and it begins below.
     include(here, task, || unsafe { run_body(here.thread, task_ref, true) });
 }
 
 /// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`.
-/// `NOTIFIED`: tools are, as [`tool::is_on`] has said.
+/// `NOTIFIED` means that tools are notified, as [`tool::is_on`] has returned.
 #[inline(always)]
 pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Task>, body: impl FnOnce()) {
-    // SAFETY: the task is ours.
+    // SAFETY: the task belongs to the caller.
     let task_ref = unsafe { task.as_ref() };
     include_as::<NOTIFIED, ()>(here, task, || {
         if !is_discarded(task_ref) || task_ref.flags().has(TaskFlags::CONSTRUCTED) {
@@ -60,8 +64,8 @@ pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Tas
     });
 }
 
-/// Nobody can wait for such a task, since its creator cannot go on before its end: it is counted
-/// nowhere.
+/// Runs and ends a task that is counted nowhere. No thread can wait for such a task, because its
+/// creator cannot continue before the end of the task.
 #[inline(always)]
 fn include<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
     if tool::is_on() { include_notified(here, task, run) } else { include_as::<false, R>(here, task, run) }
@@ -73,10 +77,10 @@ fn include_notified<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnc
     include_as::<true, R>(here, task, run);
 }
 
-/// [`include`], with a word to tools if they are `NOTIFIED`.
+/// [`include`]; if tools are `NOTIFIED`, they hear of the task.
 #[inline(always)]
 fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
-    // SAFETY: the task's own reference keeps it until `end_included`.
+    // SAFETY: the task's own reference keeps the task alive until `end_included`.
     let task_ref: &'static Task = unsafe { &*task.as_ptr() };
     if NOTIFIED {
         hook::task::begun(here.thread, task_ref);
@@ -90,19 +94,20 @@ fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: NonNull<Task>,
     if NOTIFIED {
         notify_end(here.thread, task_ref);
     }
-    // SAFETY: the running ones until now.
+    // SAFETY: this thread and task were the running ones until now.
     unsafe { here.enter() };
-    // SAFETY: it has ended.
+    // SAFETY: the task has ended.
     unsafe { end_included(here.thread, task) };
 }
 
-/// The end of a task that was not announced.
+/// Ends a task that was not announced.
 ///
 /// # Safety
 /// Called once per task, by the thread that ran it, whose running task is its parent.
 #[inline(always)]
 pub unsafe fn end_included(thread: &Thread, task: NonNull<Task>) {
-    // SAFETY: the task's own reference is ours, and the last one if it is as new; own thread only.
+    // SAFETY: the task's own reference belongs to the caller. If the task is as new, it is the last
+    // reference. Own thread only.
     unsafe {
         let task_ref = task.as_ref();
         if !(task_ref.payload.get() == 0 && task_ref.is_as_new() && thread.own().spares.put(task_ref)) {
@@ -117,7 +122,7 @@ pub unsafe fn end_included(thread: &Thread, task: NonNull<Task>) {
 /// As [`end_included`].
 #[inline(never)]
 unsafe fn end_included_for_good(thread: &Thread, task: NonNull<Task>) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     unsafe {
         if task.as_ref().is_as_new() {
             free(task.as_ptr());
@@ -127,12 +132,14 @@ unsafe fn end_included_for_good(thread: &Thread, task: NonNull<Task>) {
     }
 }
 
+/// The rest of [`end_included`] for a task with dependences, children or references.
+///
 /// # Safety
 /// As [`end_included`].
 #[cold]
 #[inline(never)]
 unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
-    // SAFETY: the task's own reference is ours until `leave_uncounted`.
+    // SAFETY: the task's own reference belongs to the caller until `leave_uncounted`.
     unsafe {
         let task = task.as_ref();
         DependTable::discard(&task.children_depend);
@@ -144,47 +151,50 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
     }
 }
 
-/// Runs a task that was taken from a queue on the stack of the running task, which waits for it.
+/// Runs a task that was taken from a queue on the stack of the running task, which waits for its
+/// end.
 ///
 /// # Safety
 /// The task was taken by this thread alone, its dependences are satisfied, and the running thread
 /// may start it.
 pub unsafe fn run_taken(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     queue::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
 }
 
-/// The job form of [`execute`]: the argument is the task, the thread is the one that was waiting.
+/// Makes the job form of [`execute`]. The argument of the job is the task, and the thread is the
+/// one that was waiting.
 ///
 /// # Safety
-/// `data` is a published task that the caller has taken, `thread` hosted by this kernel thread.
+/// `data` is a published task that the caller has taken, and this kernel thread hosts `thread`.
 pub fn job(thread: &Thread, task: NonNull<Task>) -> Job {
-    // SAFETY: the task was taken by this thread alone.
+    // SAFETY: only this thread has taken the task.
     unsafe { task.as_ref() }.set_thread(thread);
     Job { run: run_jobs, data: task.as_ptr().cast() }
 }
 
-/// [`job`] for a member that waits for its next region and runs for no gang meanwhile: the task
-/// runs for the one whose region it belongs to, which lasts until its tasks have ended.
+/// [`job`] for a member that waits for its next region, and runs for no gang meanwhile. The task
+/// runs for the gang of its region, which lasts until the region's tasks have ended.
 pub fn late_job(thread: &Thread, task: NonNull<Task>) -> Job {
     Job { run: run_late_job, ..job(thread, task) }
 }
 
 unsafe fn run_late_job(data: *mut ()) {
-    // SAFETY: as in `run_job`; the thread and its team last as long as a task of the region has not
-    // ended.
+    // SAFETY: as in `run_jobs`; the thread and its team last as long as a task of the region has
+    // not ended.
     let duty = unsafe {
         let thread: *const Thread = (*data.cast::<Task>()).thread();
         let team = (*thread).team();
         (team.gang(), team.plan().body.function as usize)
     };
     ult::worker::set_duty(duty);
-    // SAFETY: `job` made the argument from a task that it had taken, and set its thread, which
-    // lasts as said above.
+    // SAFETY: `job` made the argument from a task that its caller had taken, and set the thread of
+    // the task. The thread lasts as said above.
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
-        CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter(); // between two tasks it is nobody else's code
+        // Between two tasks the running code counts as this thread's, not as another thread's.
+        CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter();
         let mut next = Some(task);
         while let Some(task) = next {
             next = execute(&*thread, task, false, 0).filter(|&ready| queue::follows_late(&*thread, ready));
@@ -194,12 +204,12 @@ unsafe fn run_late_job(data: *mut ()) {
     ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
 }
 
-/// Runs a task that [`queue::find`] has found; others may follow it. Then tells the closer of a
-/// barrier, who may wait for the last one of them: what this worker goes on with may be the code of
-/// another thread, for any length of time.
+/// Runs a task that [`queue::find`] has found; other tasks may follow it. Then notifies the closer
+/// of a barrier, which may wait for the last of these tasks. This worker may run the code of
+/// another thread next, for any length of time.
 unsafe fn run_jobs(data: *mut ()) {
-    // SAFETY: `job` made the argument from a task that it had taken, and set its thread. The thread
-    // waits on this worker, and goes on only after this.
+    // SAFETY: `job` made the argument from a task that its caller had taken, and set the thread of
+    // the task. That thread waits on this worker, and continues only after this.
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
@@ -216,18 +226,20 @@ unsafe fn run_jobs(data: *mut ()) {
     }
 }
 
-/// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task
-/// that comes in parts it runs one and queues the rest, or all of them if it is to be run `whole`.
-/// `base`: that of the task on whose stack this is, as far as it has been counted from
-/// ([`Task::base`]); 0 elsewhere. Returns what is in the thread's run-next slot then.
+/// Runs `task` in the name of `thread` on the current stack, then completes it. If an untied task
+/// comes in parts, this runs one part and queues the rest. If the task is to be run `whole`, it
+/// runs all parts.
+///
+/// `base` is the base of the task on whose stack this is ([`Task::base`]), and 0 on another stack.
+/// Returns the task that is in the thread's run-next slot at the end.
 ///
 /// # Safety
-/// The task has been taken by the caller alone and its dependences are satisfied; this kernel
+/// Only the caller has taken the task, and the dependences of the task are satisfied; this kernel
 /// thread hosts `thread`.
 #[must_use]
 #[inline(always)]
 unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     unsafe {
         if watch::anybody() {
             execute_watched(thread, task, whole, base)
@@ -237,6 +249,8 @@ unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) 
     }
 }
 
+/// [`execute`] if tools or sanitizers may watch.
+///
 /// # Safety
 /// As [`execute`].
 #[cold]
@@ -247,21 +261,21 @@ unsafe fn execute_watched(
     whole: bool,
     base: u32,
 ) -> Option<NonNull<Task>> {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     unsafe { execute_as::<true>(thread, task, whole, base) }
 }
 
-/// [`execute`], with a word to tools and sanitizers if it may be `WATCHED`.
+/// [`execute`]; if the task may be `WATCHED`, tools and sanitizers are notified.
 ///
 /// # Safety
-/// As there.
+/// As [`execute`].
 unsafe fn execute_as<const WATCHED: bool>(
     thread: &Thread,
     task: NonNull<Task>,
     whole: bool,
     base: u32,
 ) -> Option<NonNull<Task>> {
-    // SAFETY: the task's own reference keeps it until `complete`.
+    // SAFETY: the task's own reference keeps the task alive until `complete`.
     let task_ref = unsafe { task.as_ref() };
     if WATCHED {
         hook::task::begun(thread, task_ref);
@@ -281,7 +295,7 @@ unsafe fn execute_as<const WATCHED: bool>(
     }
     ult::worker::set_locals(before);
     if finished {
-        // SAFETY: the body is done, and this is the only place that ends it.
+        // SAFETY: the body is done, and only this code ends it.
         return unsafe { finish::<WATCHED>(thread, task) };
     }
     if WATCHED {
@@ -291,11 +305,12 @@ unsafe fn execute_as<const WATCHED: bool>(
     None
 }
 
-/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run
-/// `whole`, or free agents may run it. Is the task at its end?
+/// Runs the code of `task`. If the task comes in parts, this runs the next part. It runs all parts
+/// if the task is to be run `whole`, or if free agents may run it. Returns true if the task is at
+/// its end.
 ///
 /// # Safety
-/// The task has begun and is the running one.
+/// The task has begun and is the running task.
 #[inline(always)]
 unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     let discarded = is_discarded(task);
@@ -320,14 +335,14 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     finished
 }
 
-/// Tells tools that the code of `task`, which the program has called itself, has ended.
+/// Notifies tools that the code of `task` has ended. The program has called that code itself.
 pub fn notify_end(thread: &Thread, task: &Task) {
     hook::task::ended(thread, task, || status_at_end(task, true));
 }
 
-/// How the task has ended, or a part of it, for tools.
+/// Returns, for tools, how the task or a part of it has ended.
 fn status_at_end(task: &Task, finished: bool) -> Status {
-    // ORDERING: Relaxed; whoever fulfils the event at this moment may be reported before or after.
+    // ORDERING: Relaxed; a fulfilment at this moment may be reported before or after the end.
     let fulfilled = || task.event.load(Ordering::Relaxed) & EVENT_FULFILLED != 0;
     match finished {
         false => Status::Switch,
@@ -337,27 +352,28 @@ fn status_at_end(task: &Task, finished: bool) -> Status {
     }
 }
 
-/// A detachable task that is discarded does not wait for its event: the code that might have
-/// fulfilled it does not run. Somebody may fulfil it all the same, at any time, so the block is
-/// never freed.
+/// Gives up the event of a detachable task that is discarded: the task does not wait for it. The
+/// code that might have fulfilled the event does not run. Other code may fulfil the event all the
+/// same, at any time, so the block is never freed.
 fn give_up_event(task: &Task) {
     if task.flags().has(TaskFlags::DETACH) {
         events::fulfilled(task);
-        // ORDERING: Relaxed; a reference that nobody drops.
+        // ORDERING: Relaxed; no thread drops this reference.
         task.counts.fetch_add(REFERENCE, Ordering::Relaxed);
         // ORDERING: AcqRel, as in `fulfill`.
         task.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
     }
 }
 
-/// A task of a cancelled taskgroup or region that has not begun is discarded (5.2 §11.2).
+/// Returns true if the task is discarded: it belongs to a cancelled taskgroup or region, and has
+/// not begun (5.2 §11.2).
 #[inline(always)]
 fn is_discarded(task: &Task) -> bool {
     if task.flags().has(TaskFlags::UNTIED) {
         if task.flags().has(TaskFlags::BEGUN) {
             return false;
         }
-        task.set_flags(task.flags().with(TaskFlags::BEGUN)); // before it has children that could look
+        task.set_flags(task.flags().with(TaskFlags::BEGUN)); // before the task has children that could read the flags
     }
     if task.flags().has(TaskFlags::UNDEFERRED) && task.flags().has(TaskFlags::MERGED) {
         return false;
@@ -377,13 +393,13 @@ pub fn begin(thread: &Thread, task: &Task) {
     }
     if !task.flags().has(TaskFlags::UNTIED) {
         task.marks.set(thread.team().team_queue().marks());
-        // SAFETY: own thread only: we run in its name.
+        // SAFETY: own thread only: this code runs in the name of the thread.
         unsafe { thread.own() }.tied.push(task);
     }
 }
 
-/// Marks a task that [`begin`] marked as having reached its end. The task is still the running one.
-/// If it has queued work on a device, this waits until that is over.
+/// Marks a task that [`begin`] marked as having reached its end. The task is still the running
+/// task. If it has queued work on a device, this waits until the work is over.
 #[inline]
 pub fn end(thread: &Thread, task: &Task) {
     let flags = task.flags();
@@ -402,7 +418,7 @@ pub fn end(thread: &Thread, task: &Task) {
     }
 }
 
-/// A task has ended that is for devices, or for free agents.
+/// Ends a task that was for devices, or for free agents.
 #[cold]
 #[inline(never)]
 fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
@@ -414,22 +430,22 @@ fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
     }
 }
 
-/// The task's code has ended: the task is complete unless its event is still to come.
+/// Ends the body of a task. The task is complete, unless its event is still to come.
 ///
 /// # Safety
 /// Called once per task, by the thread that ran it (or skipped it).
 pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     queue::push_ready(thread, unsafe { finish::<true>(thread, task) });
 }
 
-/// As [`body_done`]. Returns what is in the thread's run-next slot then.
+/// As [`body_done`]. Returns the task that is in the thread's run-next slot at the end.
 ///
 /// # Safety
 /// As [`body_done`].
 #[must_use]
 unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
-    // SAFETY: the task's own reference is ours.
+    // SAFETY: the task's own reference belongs to the caller.
     let task_ref = unsafe { task.as_ref() };
     DependTable::discard(&task_ref.children_depend);
     if WATCHED {
@@ -437,8 +453,8 @@ unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> O
     }
     if task_ref.flags().has(TaskFlags::DETACH) && !ult::mutant!(detach_completes_at_once) {
         task_ref.retire();
-        // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the
-        // first wrote.
+        // ORDERING: AcqRel; pairs with the same in `fulfill`: the second of the two threads sees
+        // the data that the first wrote.
         let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);
         if before & EVENT_FULFILLED == 0 {
             return None;
@@ -449,13 +465,14 @@ unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> O
 }
 
 impl Task {
-    /// Has the code of this detachable task ended, and its event not been fulfilled?
+    /// Returns true if the code of this detachable task has ended, and its event has not been
+    /// fulfilled.
     pub fn awaits_event(&self) -> bool {
-        // ORDERING: Relaxed; only notified.
+        // ORDERING: Relaxed; the answer only appears in a report.
         self.event.load(Ordering::Relaxed) == EVENT_BODY_DONE
     }
 
-    /// Who waits for this incomplete task, in words.
+    /// Returns, in words, the construct that waits for this incomplete task.
     pub fn waiter(&self) -> Option<&'static str> {
         // SAFETY: a taskgroup is open while it has members.
         let group = unsafe { self.member_of.get().as_ref() };
@@ -470,7 +487,7 @@ impl Task {
 }
 
 /// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may
-/// call it, once.
+/// call this, once.
 ///
 /// # Safety
 /// `task` is a detachable task that has not been fulfilled.
@@ -485,15 +502,15 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     races::task_ends(task_ref);
     events::fulfilled(task_ref);
     if tool::is_on() {
-        // Notified before, because the task may be gone after; it says late only where the body has
-        // certainly ended.
+        // Tools are notified before the fulfilment, because the task may be gone after it. The
+        // event is reported as late only if the body has certainly ended.
         // ORDERING: Acquire, as below.
         hook::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);
     }
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);
     if before != EVENT_BODY_DONE {
-        return; // its body goes on, or it was discarded
+        return; // the body still runs, or the task was discarded
     }
     let thread =
         CurrentThread::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
@@ -505,22 +522,22 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
 }
 
 /// Completes a task: releases its successors, its taskgroup, its parent, and its own reference.
-/// `thread` is the completing thread when it belongs to the task's team; what is in its run-next
-/// slot then is returned.
+/// `thread` is the completing thread if it belongs to the task's team. Then the task that is in its
+/// run-next slot at the end is returned.
 ///
 /// # Safety
 /// The task has ended and is completed once.
 #[must_use]
 unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) -> Option<NonNull<Task>> {
-    // SAFETY: our own reference keeps the task alive until `release_own`.
+    // SAFETY: the task's own reference keeps the task alive until `leave_parent`.
     let t = unsafe { task.as_ref() };
     let team = t.team.get();
     let run_next = t.node.get().and_then(|node| depend::complete(node, thread, t.team()));
-    // SAFETY: the taskgroup ends only when we have left it.
+    // SAFETY: the taskgroup ends only when this task has left it.
     if let Some(group) = unsafe { t.member_of.get().as_ref() } {
         group.leave();
     }
-    // SAFETY: as above: our own reference is dropped here.
+    // SAFETY: as above: the own reference is dropped here.
     unsafe { leave_parent(t, thread) };
     match thread {
         Some(thread) => thread.count_completed(),

@@ -1,8 +1,10 @@
 //! Descriptors that a thread keeps for the tasks that it runs at once.
 //!
-//! Such a task lives for a call and hardly ever leaves anything behind: its descriptor is as new
-//! afterwards but for what the next one writes anyway. What may not live here: tasks with a
-//! payload, which come from [`ult::blocks`] one by one.
+//! Such a task lives for one call and hardly ever leaves anything behind. Afterwards its descriptor
+//! is as new, except for fields that the next task writes anyway.
+//!
+//! What lives here: the list of these descriptors. What does not: tasks with a payload, which come
+//! from [`ult::blocks`] one by one.
 
 use core::ptr::{self, NonNull};
 
@@ -10,30 +12,32 @@ use super::super::thread::CurrentThread;
 use super::counts::free;
 use super::{RunFn, Task, TaskFlags};
 
-/// Descriptors beyond this many are given back: who recurses deeply once need not keep them all.
+/// Descriptors that a thread keeps at most; further ones are freed. A thread that once recurses
+/// deeply need not keep them all.
 const MOST: u32 = 64;
 
-/// A list of descriptors, linked by their parents. Invariant *as new*: each is as
-/// [`Task::implicit`] makes it but for what [`Task::begin_life`] writes, and nobody refers to it.
+/// A list of descriptors, linked by their parents. Invariant *as new*: each one is as
+/// [`Task::implicit`] makes it, except for what [`Task::begin_life`] writes, and no thread refers
+/// to it.
 pub struct Spares {
     first: *const Task,
     count: u32,
 }
 
 impl Spares {
-    /// None yet.
+    /// An empty list.
     pub const EMPTY: Self = Self { first: ptr::null(), count: 0 };
 
     #[inline(always)]
     fn take(&mut self) -> Option<NonNull<Task>> {
         let task = NonNull::new(self.first.cast_mut())?;
-        // SAFETY: what is on the list is a live block.
+        // SAFETY: each block on the list is alive.
         self.first = unsafe { task.as_ref() }.parent.get();
         self.count -= 1;
         Some(task)
     }
 
-    /// Takes over a descriptor that is *as new*; false if there are enough.
+    /// Adds a descriptor that is *as new*. Returns false if the list has enough of them.
     #[inline(always)]
     pub(super) fn put(&mut self, task: &Task) -> bool {
         let room = self.count < MOST;
@@ -51,15 +55,15 @@ impl Spares {
 impl Drop for Spares {
     fn drop(&mut self) {
         while let Some(task) = self.take() {
-            // SAFETY: nobody refers to it (*as new*).
+            // SAFETY: no thread refers to it (*as new*).
             unsafe { free(task.as_ptr()) };
         }
     }
 }
 
 impl Task {
-    /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for
-    /// [`super::run_at_once`]. `NOTIFIED`: with a record for tools.
+    /// Makes a child of `here.task` without a payload, as [`Task::allocate`] does, for
+    /// [`super::run_at_once`]. `NOTIFIED` means that the task gets a record for tools.
     #[inline(always)]
     pub fn included<const NOTIFIED: bool>(
         here: CurrentThread,
@@ -70,7 +74,7 @@ impl Task {
         let spare = if NOTIFIED { None } else { unsafe { here.thread.own() }.spares.take() };
         match spare {
             Some(task) => {
-                // SAFETY: ours, and *as new*.
+                // SAFETY: the task belongs to this thread, and is *as new*.
                 unsafe { task.as_ref() }.begin_life(here, run, flags);
                 task
             }

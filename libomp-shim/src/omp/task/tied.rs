@@ -1,10 +1,13 @@
-//! The tied tasks that a thread has begun and not ended: a stack that a signal handler on the same
-//! kernel thread may read between any two instructions.
+//! The tied tasks that a thread has begun and not ended. This stack may be read by a signal handler
+//! on the same kernel thread between any two instructions.
 //!
-//! Tools ask for running tasks in handlers (`ompt_get_task_info`, OpenMP 5.2 §19.6.1.14). A `Vec`
-//! has moments in which its memory has been freed and it does not say so; here a task is written
-//! before it counts, and memory is freed when nothing points to it any more. The handler runs to
-//! its end before the interrupted code goes on, so that order is all it takes.
+//! Tools ask for running tasks in signal handlers (`ompt_get_task_info`, OpenMP 5.2 §19.6.1.14). A
+//! handler runs to its end before the interrupted code continues, so the order of the writes is
+//! sufficient. Here a task is written before it counts, and memory is freed when nothing points to
+//! it any more.
+//!
+//! Rejected: a `Vec`, whose memory is already freed at some moments while its fields still point to
+//! that memory.
 
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
@@ -26,10 +29,10 @@ impl Default for Tied {
     }
 }
 
-// ORDERING: Relaxed on every access: one thread writes, and reads; a handler on it reads, for which
-// the compiler's order is enough (`compiler_fence`).
+// ORDERING: Relaxed on every access: one thread writes and reads; a handler on that thread reads.
+// For the handler the compiler's order is sufficient (`compiler_fence`).
 impl Tied {
-    /// `task` has begun.
+    /// Notes that `task` has begun.
     #[inline(always)]
     #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is kept, nothing is read there")]
     pub fn push(&mut self, task: *const Task) {
@@ -43,21 +46,22 @@ impl Tied {
         self.count.store(count + 1, Ordering::Relaxed);
     }
 
-    /// The newest one has ended.
+    /// Notes that the newest task has ended.
     #[inline(always)]
     pub fn pop(&mut self) {
         self.count.store(self.len().saturating_sub(1), Ordering::Relaxed);
-        compiler_fence(Ordering::Release); // a handler does not see it when it is freed
+        compiler_fence(Ordering::Release); // a handler does not see the task when it is freed
     }
 
-    /// This one has ended, which is not the newest.
+    /// Notes that `task` has ended, which is not the newest one.
     #[cold]
     #[inline(never)]
     pub fn remove(&mut self, task: *const Task) {
         let count = self.len();
         let Some(at) = self.iter().rposition(|&other| ptr::eq(other, task)) else { return };
         let tasks = self.tasks.load(Ordering::Relaxed);
-        // One after the other: whoever looks meanwhile finds one of them twice.
+        // The tasks move up one after the other: a handler that looks meanwhile finds one of them
+        // twice.
         for at in at + 1..count {
             // SAFETY: both are among them.
             unsafe { tasks.add(at - 1).write(*tasks.add(at)) };
@@ -66,9 +70,9 @@ impl Tied {
         self.count.store(count - 1, Ordering::Relaxed);
     }
 
-    /// Of the oldest `among` those that were begun before `task`, which may go on when it has ended
-    /// or waits: how many, and the newest one. All of them, if it is not among them. May be
-    /// called by signal handlers.
+    /// Takes the oldest `among` tasks, and of these the ones that were begun before `task`. They
+    /// may continue when `task` has ended or waits. Returns their number and the newest of them. If
+    /// `task` is not among the tasks, returns all of them. Signal handlers may call this.
     pub fn below(&self, task: *const Task, among: usize) -> (usize, Option<*const Task>) {
         let all: &[*const Task] = self;
         let oldest = &all[..among.min(all.len())];
@@ -86,15 +90,15 @@ impl Tied {
         let mut larger: Vec<*const Task> = Vec::with_capacity((2 * self.room).max(8));
         larger.extend_from_slice(self);
         let (old, room) = (self.tasks.load(Ordering::Relaxed), self.room);
-        compiler_fence(Ordering::Release); // all tasks are there before they are looked for there
+        compiler_fence(Ordering::Release); // all tasks are there before a handler looks for them there
         self.room = larger.capacity();
         self.tasks.store(larger.leak().as_mut_ptr(), Ordering::Relaxed);
-        compiler_fence(Ordering::Release); // and nobody looks where they were when that is freed
+        compiler_fence(Ordering::Release); // no handler looks at the old memory when it is freed
         release(old, room);
     }
 }
 
-/// Gives the memory of a stack back.
+/// Frees the memory of a stack.
 fn release(tasks: *mut *const Task, room: usize) {
     if room != 0 {
         // SAFETY: `grow` has leaked a vector with this room; addresses need no drop.
@@ -107,8 +111,8 @@ impl Deref for Tied {
     #[inline(always)]
     fn deref(&self) -> &[*const Task] {
         let tasks = self.tasks.load(Ordering::Relaxed);
-        // SAFETY: so many have been written; who changes them has the stack for itself, but for
-        // handlers, which change nothing.
+        // SAFETY: `count` tasks have been written. The thread that changes them has the stack for
+        // itself, except for handlers, which change nothing.
         unsafe { slice::from_raw_parts(tasks, self.len()) }
     }
 }

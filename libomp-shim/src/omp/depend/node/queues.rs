@@ -1,12 +1,16 @@
-//! Tasks whose work is queued on a device: they begin when those before them have queued theirs,
-//! and the device keeps the order.
+//! Nodes of tasks whose work is queued on a device.
 //!
-//! Such a node has a second list of successors, for those of the same kind. It is closed when the
-//! task's work is in the device's queue, the node's own list when the task is complete; both as
-//! `docs/protocols/depend.md` says. A successor keeps references to those before it that were not
-//! complete when it was entered: it asks them where their work is, and completes after them.
+//! Such a task begins as soon as its predecessors of this kind have queued their work; the device
+//! keeps the order.
 //!
-//! What may not live here: devices ([`super::super::super::device::chain`]).
+//! What lives here: the second list of successors, and where the work is. What does not: devices
+//! ([`super::super::super::device::chain`]).
+//!
+//! The second list of a node holds successors of the same kind. It is closed when the task's work
+//! is in the device's queue. The node's own list is closed when the task is complete. Both follow
+//! the protocol in `docs/protocols/depend.md`. A successor keeps references to those predecessors
+//! that were not complete when the successor was entered. It asks them where their work is, and
+//! completes after them.
 
 use core::cell::Cell;
 use core::sync::atomic::AtomicPtr;
@@ -15,32 +19,34 @@ use std::sync::OnceLock;
 use super::super::super::device::interface::DeviceOperation;
 use super::{Edge, Node, NodeRef, Rare, close};
 
-/// Work of a task in a device's queue.
+/// The work of a task in a device's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
     /// The device's number.
     pub device: i32,
-    /// What is over when the work is.
+    /// The operation whose end is the end of the work.
     pub operation: DeviceOperation,
-    /// What it has mapped stays for others when it is over, and the host has it only when it looks
-    /// ([`super::super::super::device::resident`]).
+    /// True if mapped data stay on the device, for later regions, when the work is over. The host
+    /// gets them only when it looks at them ([`super::super::super::device::resident`]).
     pub stays_resident: bool,
 }
 
-/// What a node has besides, if its task's work is queued on a device.
+/// Additional data of a node whose task queues work on a device.
 #[derive(Default)]
 pub(super) struct NodeQueues {
     /// The newest edge to a successor of the same kind, or [`super::closed`].
     pub(super) successors: AtomicPtr<Edge>,
-    /// Where the work is. Set before that list is closed; never, if the task completes without.
+    /// Where the work is. Set before the second list is closed, or never, if the task completes
+    /// without queued work.
     queued: OnceLock<Queued>,
-    /// Those before it, of the same kind, that were not complete. Set before the node is published;
-    /// the task's own from then on.
+    /// The predecessors of the same kind that were not complete. Set before the node is published;
+    /// afterwards only the task itself touches the list.
     before: Cell<Vec<NodeRef>>,
 }
 
 impl NodeQueues {
-    /// `before` precedes the node, by the generating task, before it publishes it.
+    /// Notes that `before` precedes the node. Called by the generating task, before it publishes
+    /// the node.
     pub(super) fn come_after(&self, before: &Node) {
         if !before.is_complete() {
             let mut all = self.before.take();
@@ -63,13 +69,13 @@ impl Node {
         self.rare().and_then(Rare::queues)
     }
 
-    /// The node, which is not published, is that of a task whose work is queued on a device.
+    /// Notes that the work of the node's task is queued on a device. The node is not published yet.
     pub fn set_queues(&self) {
         self.rare.get_or_init(Box::default).queues.get_or_init(Box::default);
     }
 
-    /// The task's work is in a device's queue. Calls `free` with those that waited for just that,
-    /// and for nobody else.
+    /// Notes that the task's work is in a device's queue, and closes the second list. Calls `free`
+    /// with each successor that has no predecessor left.
     pub fn close_queued(&self, queued: Queued, free: impl FnMut(&Self)) {
         let Some(queues) = self.queues() else { return };
         if queues.queued.set(queued).is_ok() {
@@ -77,8 +83,8 @@ impl Node {
         }
     }
 
-    /// What is asked of those before it. Only the running task does, for itself; `ask` does not
-    /// wait.
+    /// Calls `ask` with the predecessors of the same kind. Only the running task calls this, for
+    /// itself; `ask` does not wait.
     pub(in crate::omp::depend) fn ask_before<T>(&self, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
         let queues = self.queues()?;
         let before = queues.before.take();
@@ -87,16 +93,16 @@ impl Node {
         Some(answer)
     }
 
-    /// They are not asked again. By the running task; without this a chain of nodes would keep all
-    /// that were before.
+    /// Drops the references to the predecessors of the same kind. Called by the running task.
+    /// Otherwise a chain of nodes would keep all earlier nodes alive.
     pub fn forget_before(&self) {
         if let Some(queues) = self.queues() {
             drop(queues.before.take());
         }
     }
 
-    /// Where the task's work is. Found by those for whom [`Node::close_queued`] has closed the
-    /// list.
+    /// Returns where the task's work is. A successor sees it after [`Node::close_queued`] has
+    /// closed the second list.
     pub fn queued(&self) -> Option<Queued> {
         self.queues()?.queued.get().copied()
     }
