@@ -1,7 +1,7 @@
 //! Turns the symbol table into what the linker and the compiler need.
 //!
-//! Lives here: the link arguments of the shared library (version nodes, SONAME, no unloading) and
-//! the generated file `missing.rs` with one function per row of `symbols.tsv` that is not
+//! Lives here: the link arguments of the shared library (version nodes, SONAME, no unloading), and
+//! the generated file `missing.rs`. That file has one function per row of `symbols.tsv` that is not
 //! implemented (data symbols are constants of the sources). May not live here: any knowledge about
 //! a single symbol; that is a column of the table.
 //!

@@ -1,10 +1,14 @@
 //! A model of GPUs in virtual time: which task goes to which, against the best fixed mapping
 //! (`docs/gpu-model.md`).
 //!
-//! What is real: the policy ([`placement::online`]), what it is notified of what devices will have
-//! ([`placement::ahead`]), of the times of tasks and of what a device has to do
-//! ([`placement::times`]), in which order tasks begin ([`placement::order`]), which copies there
-//! are, where a new one is filled from, and what goes for want of room ([`placement::directory`]).
+//! What is real:
+//! * the policy ([`placement::online`]), and the forecast of the data that devices will have
+//!   ([`placement::ahead`]);
+//! * the times of tasks, and the work of a device ([`placement::times`]);
+//! * the order in which tasks begin ([`placement::order`]);
+//! * which copies there are, where a new one is filled from, and which copies are dropped for want
+//!   of room ([`placement::directory`]).
+//!
 //! What is modelled: time, the GPUs' engines and links ([`machine`]), and programs ([`programs`]).
 //!
 //! | room | what lives there |

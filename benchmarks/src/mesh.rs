@@ -12,13 +12,17 @@
 //! | `front` | the mesh: which handler takes how long, in which pieces |
 //! | `node` | cores, and what they take next |
 //!
-//! What is left out: the time of invoking, packing and unpacking; what patches tell each other (a
-//! step ends a message after its last handler, and the next begins with one more); contention of
-//! the network and of memory.
+//! What is left out:
+//! * the time of invoking, packing and unpacking;
+//! * what patches tell each other: a step ends a message after its last handler, and the next step
+//!   begins with one more;
+//! * contention of the network and of memory.
 //!
-//! Rejected: random weights of patches (they would have to be chosen, and the ratio of the longest
-//! to the mean is all that decides; here a front decides it), and a pool of handlers for each core
-//! (cores of a node share all, as in the paper's first setting).
+//! Rejected:
+//! * Random weights of patches: they would have to be chosen, and only the ratio of the longest to
+//!   the mean decides; here a front decides it.
+//! * A pool of handlers for each core: cores of a node share all handlers, as in the paper's first
+//!   setting.
 
 mod front;
 mod node;

@@ -15,10 +15,11 @@
 //! | `account` | where the time went |
 //! | `report` | tables and plots |
 //!
-//! Rejected: timing real threads (two processors show two workers; victims begin to matter with
-//! eight), and idle workers that poll in virtual time while there is nothing to take (nearly all
-//! events, and none changes anything: such a worker is woken by the next push, and its history then
-//! has forgotten what so many failures make it forget).
+//! Rejected:
+//! * Timing real threads: two processors show two workers, and victims begin to matter with eight.
+//! * Idle workers that poll in virtual time while there is nothing to take: these would be nearly
+//!   all events, and none changes anything. Such a worker is woken by the next push, and its
+//!   history has then forgotten what so many failures make it forget.
 
 pub mod account;
 pub mod cost;
@@ -139,8 +140,8 @@ pub struct ModelOutcome {
 /// Runs it. The same configuration gives the same outcome.
 ///
 /// # Panics
-/// If the configuration is out of range, or if the run comes to a stop before its end: a deadlock
-/// of the modelled program, or workers that look for ever for something that none of them may take.
+/// If the configuration is out of range, or if the run stops before its end. It stops at a deadlock
+/// of the modelled program, or when workers look for ever for a task that none of them may take.
 #[must_use]
 pub fn run(config: &ModelConfig) -> ModelOutcome {
     assert!(config.tiles >= 3 && config.workers >= 2 && config.ranks >= 1);

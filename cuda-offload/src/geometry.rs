@@ -1,9 +1,10 @@
 //! How many teams and threads a kernel gets (OpenMP 5.2 §10.2, §10.1.1), from what its region says,
 //! what its compiler found out, and what the device can.
 //!
-//! Numbers only. The rules follow what LLVM documents for its own runtime (openmp.llvm.org, *Design
-//! of the device plugins*), since clang's device code is made for them: a warp more for the main
-//! thread of a region in generic mode; as many teams as a loop's iterations fill.
+//! Numbers only. The rules follow LLVM's documentation of its own runtime (openmp.llvm.org, *Design
+//! of the device plugins*), since clang's device code is made for them. There is one more warp for
+//! the main thread of a region in generic mode. There are as many teams as a loop's iterations
+//! fill.
 
 /// How a kernel begins (`ExecMode` of its environment).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

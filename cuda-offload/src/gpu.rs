@@ -7,9 +7,9 @@
 //! | `gpu/launch` | kernels: what is known of them, what they get, how they begin |
 //! | `gpu/global_objects` | constructors and destructors of an image's objects |
 //!
-//! A call makes the device's context current, takes the lock of what is under way for some calls of
-//! the driver, and never waits for the GPU, but for [`Gpu::new`], loading and unloading an image,
-//! and `synchronise`.
+//! A call makes the device's context current, and holds the lock of the work under way during some
+//! calls of the driver. It never waits for the GPU, except in [`Gpu::new`], loading and unloading
+//! an image, and `synchronise`.
 //!
 //! A kernel counts as touching the blocks that its arguments point into. What it reaches by
 //! pointers inside of them is put in order by whoever waits for operations, as the core does.

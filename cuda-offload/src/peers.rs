@@ -1,11 +1,11 @@
 //! Copies between GPUs, from memory to memory, where the hardware has a way for them.
 //!
 //! The devices of a driver know each other ([`PeerFamily`]). Who copies is the device that gets the
-//! bytes. The copy comes behind what writes to its source on the other device, and is known there
-//! until it is over, so that what writes to the source later comes behind it: by events, which
-//! streams of other devices can wait for. Whether there is a way is asked, and the way opened, when
-//! the first copy is about to take it. Without one, or with a driver that has no such functions,
-//! the core copies by way of the host.
+//! bytes. The copy comes behind the work that writes to its source on the other device. That device
+//! knows the copy until it is over, so later writes to the source come behind it. Both use events,
+//! which streams of other devices can wait for. Whether there is a way is asked, and the way
+//! opened, when the first copy is about to take it. Without one, or with a driver that has no such
+//! functions, the core copies by way of the host.
 //!
 //! Two devices are locked at a time, the one that comes first in the driver's order first.
 //!

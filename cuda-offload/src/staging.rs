@@ -1,9 +1,9 @@
 //! Copies between the GPU and the host's ordinary memory, which the system may move: by way of
 //! memory that it may not.
 //!
-//! The driver copies such memory while its caller waits. To the host it waits for all that is
-//! before the copy in its stream, a kernel perhaps; so a worker would be blocked, and with it all
-//! who want to know something of the device. Therefore a copy goes in *pieces* through buffers of
+//! The driver copies such memory while its caller waits. To the host it waits for all work before
+//! the copy in its stream, perhaps a kernel. So a worker would be blocked, and with it all threads
+//! that ask for the state of the device. Therefore a copy goes in *pieces* through buffers of
 //! pinned memory: the driver copies between device and buffer, whoever asks for the copy between
 //! buffer and program. Not so where the driver keeps nobody waiting: memory that is pinned already,
 //! few bytes to the device (it takes them along at once); nor where there is no pinned memory.
@@ -14,11 +14,13 @@
 //! many buffers as that takes: the host's part of a copy is waited for, the GPU's never. The core
 //! waits for its copies before it runs what uses them, so that this is rare. Buffers are kept.
 //!
-//! Rejected: pinning the program's memory for the time of the copy (slow by the page, and two
-//! arrays may share one); a thread that waits in the driver (one more for each direction and
-//! device, and whatever comes behind its copies would have to be handed to it, too); later
-//! operations that wait for the pieces in a queue of ours (a second scheduler, and streams of the
-//! program cannot wait in it).
+//! Rejected:
+//! * Pinning the program's memory for the time of the copy: slow by the page, and two arrays may
+//!   share one.
+//! * A thread that waits in the driver: one more for each direction and device, and all work behind
+//!   its copies would have to be handed to it, too.
+//! * Later operations that wait for the pieces in a queue of ours: a second scheduler, and streams
+//!   of the program cannot wait in it.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,9 +1,10 @@
 //! `gangway doctor`: which OpenMP runtimes a program loads, whether they conflict, and what puts
 //! one in their place.
 //!
-//! Three sources, each of which sees what the others do not: the files ([`files`]), which name what
-//! is loaded before `main`; the packages of a Python ([`python`]), which bring copies with names of
-//! their own; and a run ([`crate::watch`]), which shows what was opened and called.
+//! There are three sources, and each sees facts that the others do not:
+//! * the files ([`files`]) name the libraries that are loaded before `main`;
+//! * the packages of a Python ([`python`]) bring copies with names of their own;
+//! * a run ([`crate::watch`]) shows which libraries were opened and called.
 //!
 //! Several runtimes in one process are a conflict: each has threads of its own for the same
 //! processors, knows nothing of the other's regions, and LLVM's and Intel's end the program. Copies

@@ -1,4 +1,4 @@
-//! Where the library is, and the directory of links to it that programs are told of.
+//! Where the library is, and the directory of links to it that programs are pointed to.
 //!
 //! The library lies beside this tool (as cargo leaves both), or in a directory of links:
 //! `../lib/gangway/compat`, as packages have it, or `../lib/gangway`, where `cargo xtask

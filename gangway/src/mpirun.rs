@@ -1,9 +1,9 @@
 //! `gangway mpirun`: builds the launcher's command (docs/mpi.md) and runs it in this process's
 //! place.
 //!
-//! The libraries are given by name, with the directory of links on `LD_LIBRARY_PATH`; variables are
-//! set by `env` behind the launcher, so that they reach the ranks wherever those are, and neither
-//! the launcher nor its daemons run on the library.
+//! The libraries are given by name, with the directory of links on `LD_LIBRARY_PATH`. Variables are
+//! set by `env` behind the launcher. So they reach the ranks wherever those are, and neither the
+//! launcher nor its daemons run on the library.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

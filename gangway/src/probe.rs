@@ -1,6 +1,6 @@
-//! A rank of `gangway autotune`: all compute at once, then rank 0 copies to one after the other,
-//! over the bridge that regions use, then other pairs do, each alone, and rank 0 writes what was
-//! measured.
+//! A rank of `gangway autotune`. All ranks compute at once. Then rank 0 copies to one after the
+//! other, over the bridge that regions use. Then other pairs do, each alone, and rank 0 writes the
+//! measured values.
 //!
 //! The latency is the median of small copies, each awaited before the next; the bandwidth is that
 //! of the median of large ones, without the latency. The ranks that are copied to do nothing else

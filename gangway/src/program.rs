@@ -1,11 +1,11 @@
 //! The program: where it is, and whether the runtime can be put under it.
 //!
-//! The kernel and the loader decide that by what is in the file, so it can be told before: a
-//! program that is linked statically loads nothing; one with another loader than glibc's (musl's)
-//! cannot load a library for glibc; for one that gains rights when it starts (setuid) the
-//! loader ignores what the environment says. Those are refused, because they would run on their own
-//! runtime without a word. A program with a copy of a runtime linked in does load the library, and
-//! goes on using its copy: that is a warning.
+//! The kernel and the loader decide that by the content of the file, so it is known before the
+//! start. A program that is linked statically loads nothing. A program with another loader than
+//! glibc's (musl's) cannot load a library for glibc. For a program that gains rights when it starts
+//! (setuid) the loader ignores the environment. Those are refused, because they would run on their
+//! own runtime without a word. A program with a copy of a runtime linked in does load the library,
+//! and goes on using its copy: that is a warning.
 //!
 //! Of a script it is the interpreter that is looked at, and of that only the first: what a shell
 //! starts is not known.

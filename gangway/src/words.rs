@@ -3,9 +3,9 @@
 //!
 //! Options of a launcher are its own business, so `gangway mpirun` takes any. What is before `--`
 //! and is no option of ours is the launcher's. Without `--` the first word that is no option of
-//! ours is the program; if that word begins with a dash, it is the launcher's, and nobody can say
-//! where its options end: then `--` is asked for. `gangway autotune` has no program, and gives the
-//! launcher whatever is not ours.
+//! ours is the program. If that word begins with a dash, it is the launcher's, and it is not known
+//! where the launcher's options end. Then `--` is asked for. `gangway autotune` has no program, and
+//! gives the launcher whatever is not ours.
 
 use std::ffi::{OsStr, OsString};
 

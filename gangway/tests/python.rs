@@ -1,11 +1,11 @@
-//! `gangway doctor` on Pythons whose packages bring runtimes of their own: the copies that it
-//! names, the conflict, and whether the lines that it prints as the fix, run as they stand, put one
-//! runtime under the script and leave its results alone.
+//! `gangway doctor` on Pythons whose packages bring runtimes of their own. It checks the copies
+//! that the doctor names, and the conflict. The lines that it prints as the fix are run as they
+//! stand: they must put one runtime under the script and leave its results alone.
 //!
 //! Wheels are made here: an extension of gcc's and one of clang's, each with a copy of its runtime
-//! under another name, as PyTorch's and others' have. scikit-learn and numpy come from
-//! the environment for checks (`cargo xtask setup`), or from PyPI into a fresh one; PyTorch itself,
-//! where it is asked for, from Debian:
+//! under another name, as PyTorch's and others' have. The packages scikit-learn and numpy come from
+//! the environment for checks (`cargo xtask setup`), or from PyPI into a fresh one. PyTorch itself,
+//! where it is asked for, comes from Debian:
 //!
 //! ```text
 //! apt install python3-torch && cargo test -p gangway --test python -- --ignored

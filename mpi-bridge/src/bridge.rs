@@ -1,11 +1,10 @@
 //! One end of the bridge: what callers touch, from any thread.
 //!
-//! Split by who may touch what: outboxes (a lock each; senders and the engine), orders and
-//! transfers (a lock each; callers and the engine), counters (atomic), and the engine itself, which
-//! only the thread inside the [`Gate`] touches. Callers never wait for the engine: they leave what
-//! they bring and make sure that somebody who is inside will look (`docs/protocols/bridge.md`).
-//! `bridge/operations.rs` has what callers can ask for. What may not live here: what the engine
-//! does.
+//! The data are split by the threads that may access them:
+//! * outboxes: a lock each; senders and the engine;
+//! * orders and transfers: a lock each; callers and the engine;
+//! * counters: atomic;
+//! * the engine itself: only the thread inside the [`Gate`].
 
 mod operations;
 
@@ -32,9 +31,9 @@ pub const HANDLERS: usize = 1024;
 pub const INLINE: u64 = 2048;
 /// Transfers under way before callers are refused.
 const MOST_TRANSFERS: usize = 4096;
-/// How long the last line of a rank that aborts has for its way through the launcher: one that
-/// hears of the end first may drop what it has not passed on (MPICH's does, once in some hundred
-/// runs).
+/// How long the last line of a rank that aborts has for its way through the launcher. A launcher
+/// that hears of the end first may drop output that it has not passed on (MPICH's does, once in
+/// some hundred runs).
 pub(crate) const FORWARDING: Duration = Duration::from_millis(100);
 
 /// Numbers that tests make small.

@@ -9,11 +9,13 @@
 //! nothing happened. It never holds up senders: they send themselves, unless the thread is inside
 //! the gate, and then it sends for them.
 //!
-//! Rejected: looks that yield the core in between (since Linux 6.18 who yields to a thread that
-//! computes comes back at the end of its time slice: a rank bound to one core, or with a neighbour,
-//! then answered after 4 to 8 ms; who sleeps is woken at once); a thread that spins (it takes a
-//! core from the workers, and with fewer cores than threads it delays everybody by time slices);
-//! waking it from senders (nothing would be gained: they send themselves).
+//! Rejected:
+//! * Looks that yield the core in between: since Linux 6.18 a thread that yields to one that
+//!   computes comes back at the end of its time slice. A rank bound to one core, or with a
+//!   neighbour, then answered after 4 to 8 ms; a thread that sleeps is woken at once.
+//! * A thread that spins: it takes a core from the workers, and with fewer cores than threads it
+//!   delays all of them by time slices.
+//! * Waking it from senders: nothing would be gained, as they send themselves.
 
 use crate::bridge::Bridge;
 use crate::table::code;
@@ -27,8 +29,8 @@ use std::time::Duration;
 const LOOKS: u32 = 64;
 const SHORTEST: Duration = Duration::from_micros(20);
 /// Looks of other threads between two of the thread's own by which it knows that they look after
-/// messages: those who compute send at times, and look then; those who wait look at least as often
-/// as the thread does.
+/// messages. Threads that compute send at times, and look then; threads that wait look at least as
+/// often as the thread does.
 const OTHERS: u64 = 4;
 /// The longest nap of the thread for progress, microseconds: a rank whose workers all compute
 /// answers within a millisecond.

@@ -252,9 +252,9 @@ pub(crate) fn say(line: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Starts the bridge over `calls`; on failure prints the line, if it is this rank's, and gives it
-/// time to get through the launcher: a rank that ends at once would have the others killed, perhaps
-/// before the line is out.
+/// Starts the bridge over `calls`. On failure it prints the line, if it is this rank's, and gives
+/// it time to get through the launcher. A rank that ends at once would have the others killed,
+/// perhaps before the line is out.
 pub fn run(calls: &MpiCalls, config: &BridgeConfig) -> Result<Box<Bridge>, i32> {
     start(calls, config).map_err(|(code, line)| {
         if let Some(line) = line {

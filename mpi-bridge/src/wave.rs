@@ -3,9 +3,9 @@
 //! A wave runs up the tree (each rank adds its sums once its children have and it is ready itself)
 //! and down again with a verdict. A barrier is one wave; ready means: begun here. Quiescence is as
 //! many waves as it takes; ready means: begun, and idle. It is reached when two waves one after the
-//! other find the same sums and as much handled as sent (Mattern's four counters): a message that
-//! crossed the first wave has been counted by the second, and would have changed its sums.
-//! The memory of a rank is its list of pending operations; a wave costs two messages per rank.
+//! other find the same sums and as much handled as sent (Mattern's four counters). A message that
+//! crossed the first wave has been counted by the second, and would have changed its sums. The
+//! memory of a rank is its list of pending operations; a wave costs two messages per rank.
 //! `tests/model_quiet.rs` explores it, and shows that a single wave is not enough.
 //!
 //! Rejected: MPI's non-blocking collectives (another progress engine, and nothing to explore

@@ -2,11 +2,11 @@
 //! machine.
 //!
 //! Two ranks send each other requests, and each request is answered from its handler. At every
-//! moment any of these may happen: a rank queues its next request, sends a packet, returns credits,
-//! takes in *any* packet that is under way to it (MPI may complete receptions in any order), or
-//! handles the next packet that it has taken in. In every state that can be reached the window
-//! holds and no credit is lost or made up; messages come in order; and where nothing more can
-//! happen, everything has arrived.
+//! moment any of these may happen:
+//! * a rank queues its next request, sends a packet, or returns credits;
+//! * it takes in *any* packet that is under way to it (MPI may complete receptions in any order);
+//! * it handles the next packet that it has taken in.
+//!
 //!
 //! The `broken` tests change one rule each and must find what that rule prevents.
 #![cfg(not(loom))]

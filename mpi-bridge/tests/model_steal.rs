@@ -2,11 +2,11 @@
 //! (`docs/protocols/rank-steal.md`).
 //!
 //! Rank 0 creates regions, which may create regions where they run and wait for them. Each is
-//! placed on any rank, as no policy is known here, or all on rank 0, where more of them are looked
-//! at, but not all orders of events; each rank may ask any other, and word of work goes round.
-//! Messages overtake each other. Every region has to run once, every order of events has to come to
-//! its end, and the end may be reported only when all regions have ended and no message is under
-//! way. Each `broken` test changes one rule.
+//! placed on any rank, as no policy is known here. Or all are placed on rank 0, where more of them
+//! are explored, but not all orders of events. Each rank may ask any other, and word of work goes
+//! round. Messages overtake each other. Every region has to run once, every order of events has to
+//! come to its end, and the end may be reported only when all regions have ended and no message is
+//! under way. Each `broken` test changes one rule.
 #![cfg(not(loom))]
 
 use mpi_bridge::wave::{Sums, WaveOperation, WaveStep, Waves};
@@ -65,7 +65,7 @@ struct ModelStealState {
     regions: Vec<Region>,
     /// Messages under way: to whom, and what.
     coming: Vec<(usize, Message)>,
-    /// Steals that a restless rank still makes.
+    /// Steals that a rank which asks at any time still makes.
     whims: u32,
 }
 

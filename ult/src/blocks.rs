@@ -2,9 +2,9 @@
 //!
 //! A task is often created on one worker and freed on another. The C library then takes the lock of
 //! the creator's arena at each free, and both sides pay for lines that travel. Here a worker keeps
-//! what it frees and hands it out again; only when it has two magazines full does it give one of
-//! them, as one list, to the depot, where workers that have run out get it (J. Bonwick, J. Adams,
-//! *Magazines and Vmem*, USENIX 2001). So a lock is taken once in [`MAGAZINE`] blocks.
+//! the blocks that it frees and hands them out again. Only when it has two magazines full does it
+//! give one of them, as one list, to the depot, where workers that have run out get it (J. Bonwick,
+//! J. Adams, *Magazines and Vmem*, USENIX 2001). So a lock is taken once in [`MAGAZINE`] blocks.
 //!
 //! Blocks are cut from slabs (`slabs`), a magazine at a time, and go back into them when the depot
 //! is full. So memory is bounded by what was alive at once, two magazines a worker and size, and

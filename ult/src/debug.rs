@@ -9,9 +9,10 @@
 //! Entries have names, so the script says which one it misses instead of reading the wrong place.
 //! Each module declares those of its own private fields.
 //!
-//! Rejected: `DW_TAG` information of the release build (ten times the library's size), and
-//! functions for the debugger to call (there is nobody to call them in a core, and in a stopped
-//! process they could wait for a lock).
+//! Rejected:
+//! * `DW_TAG` information of the release build: ten times the library's size.
+//! * Functions for the debugger to call: in a core no thread can call them, and in a stopped
+//!   process they could wait for a lock.
 
 use core::ptr;
 use core::sync::atomic::AtomicIsize;

@@ -8,10 +8,11 @@
 //!
 //! What may not live here: who steals from whom, when, and what an element means.
 //!
-//! Rejected: elements by value (a thief copies a slot *before* it knows that it owns it, so
-//! anything larger than one atomic word is a data race), and freeing an outgrown buffer before the
-//! deque ends (needs hazard pointers or epochs to save at most as much memory as the current buffer
-//! uses).
+//! Rejected:
+//! * Elements by value: a thief copies a slot *before* it knows that it owns it, so anything larger
+//!   than one atomic word is a data race.
+//! * Freeing an outgrown buffer before the deque ends: this needs hazard pointers or epochs to save
+//!   at most as much memory as the current buffer uses.
 //!
 //! Glossary: `top` is the index of the oldest element, `bottom` one past the youngest; both only
 //! ever name a position in an endless array, of which the buffer holds the window `top..bottom`

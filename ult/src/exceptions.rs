@@ -20,10 +20,11 @@
 //! Not seen: a runtime linked statically with hidden symbols. Such code must not switch inside a
 //! `catch`.
 //!
-//! Tried and rejected: `dlsym(RTLD_DEFAULT, ..)` (finds nothing under Python); keeping found
-//! objects loaded with `dlopen(RTLD_NOLOAD | RTLD_NODELETE)` (takes the loader's lock, which
-//! another thread may hold for as long as a constructor runs, and that may be waiting for this very
-//! region).
+//! Tried and rejected:
+//! * `dlsym(RTLD_DEFAULT, ..)`: it finds nothing under Python.
+//! * Keeping found objects loaded with `dlopen(RTLD_NOLOAD | RTLD_NODELETE)`: it takes the loader's
+//!   lock. Another thread may hold that lock for as long as a constructor runs, and the constructor
+//!   may be waiting for this very region.
 use crate::arch::thread_block;
 use crate::objects;
 use core::cell::Cell;

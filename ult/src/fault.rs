@@ -5,9 +5,8 @@
 //! It writes one line with `write`, restores the default action and returns: the access faults
 //! again and the process dies by the signal, with a core file that shows the overflow. Everything
 //! else is passed on as the kernel would have delivered it: same arguments, same signal mask,
-//! `SA_RESETHAND` and `SA_NODEFER` honoured, `SIG_IGN` and `SIG_DFL` with their effect.
-//! One difference remains: a handler that did not ask for an alternate stack may run on ours (256
-//! KiB).
+//! `SA_RESETHAND` and `SA_NODEFER` honoured, `SIG_IGN` and `SIG_DFL` with their effect. One
+//! difference remains: a handler that did not ask for an alternate stack may run on ours (256 KiB).
 //!
 //! A program that installs its own handler after us replaces ours, and loses the message: that is
 //! its right.
@@ -18,10 +17,11 @@
 //! What may not live here: the words of any layer above. The hint that names an environment
 //! variable is supplied by [`set_overflow_hint`].
 //!
-//! Tried and rejected: asking which stack the interrupted stack pointer is in (an overflowing
-//! function may fault with the stack pointer already far below the guard); blocking nothing but
-//! restoring the previous handler and returning (a handler that repairs the fault and continues
-//! would leave us uninstalled).
+//! Tried and rejected:
+//! * Asking which stack the interrupted stack pointer is in: an overflowing function may fault with
+//!   the stack pointer already far below the guard.
+//! * Blocking nothing but restoring the previous handler and returning: a handler that repairs the
+//!   fault and continues would leave us uninstalled.
 use crate::stack::guards;
 use core::cell::UnsafeCell;
 use core::mem::{self, MaybeUninit};

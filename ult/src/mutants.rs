@@ -8,9 +8,10 @@
 //! `false` and nothing of this is left in the library. With it a process is the mutant that
 //! `GANGWAY_MUTANT` names, or none: one build carries them all.
 //!
-//! Tried and rejected: a source patch per mutant (a build each, half a minute times fifty), and a
-//! tool that changes operators at random (most of what it makes does not differ, or does not
-//! start).
+//! Tried and rejected:
+//! * A source patch per mutant: a build each, half a minute times fifty.
+//! * A tool that changes operators at random: most of its changes make no difference, or do not
+//!   start.
 
 /// Is this process the mutant of that name? A constant `false` without the feature `mutants`.
 #[cfg(not(feature = "mutants"))]

@@ -1,10 +1,11 @@
 //! The loaded objects: the functions that they define, the symbols that they refer to, where their
 //! code is.
 //!
-//! Only what `exceptions` and `stall` need of ELF: one name, looked up in one object by its GNU
-//! hash table or, failing that, its System V one (indirect functions do not count); and the names
-//! that an object leaves to others, found by way of its relocations, because no table tells the
-//! number of symbols in an object that defines none.
+//! Only the parts of ELF that `exceptions` and `stall` need:
+//! * One name, looked up in one object by its GNU hash table or, failing that, its System V one
+//!   (indirect functions do not count).
+//! * The names that an object leaves to others. They are found by way of its relocations, because
+//!   no table gives the number of symbols in an object that defines none.
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::{mem, ptr};

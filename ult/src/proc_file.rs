@@ -16,8 +16,8 @@ const LENGTH: usize = 64;
 pub fn parse_start<R>(path: &CStr, parse: impl FnOnce(&str) -> Option<R>) -> Option<R> {
     let mut text = [0_u8; LENGTH];
     let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
-    // SAFETY: a string that ends with a zero; room for so many bytes; a descriptor that no other code
-    // knows.
+    // SAFETY: a string that ends with a zero; room for so many bytes; a descriptor that no other
+    // code knows.
     let length = unsafe {
         let here = libc::AT_FDCWD as isize as usize;
         let file = system_call(libc::SYS_openat as usize, [here, path.as_ptr() as usize, flags, 0]);

@@ -11,8 +11,8 @@
 //! * which memory is recycled: [`unnoticed`], [`keeps_blocks`];
 //! * where pointers may lie, for LeakSanitizer ([`Stack marks`](StackMark)).
 //!
-//! A fiber belongs to a *stack*, not to what runs there: whatever uses the stack's memory, one
-//! after the other and on whichever worker, is one fiber, so that its frames never seem to be
+//! A fiber belongs to a *stack*, not to the code that runs there. All code that uses the stack's
+//! memory, one after the other and on any worker, is one fiber, so that its frames never seem to be
 //! shared. A switch orders what the two contexts do, since one kernel thread does both; tasks that
 //! one thread runs are in order therefore. The argument is in `docs/protocols/sanitize.md`.
 //!
@@ -20,11 +20,14 @@
 //! the sanitizer's, looked for once, in the objects that are loaded; without one everything here is
 //! one test of a word that hardly ever changes ([`crate::watch`]).
 //!
-//! Rejected: weak references to the functions (a library that names them does not load where they
-//! are missing without the linker's help, and `dlsym` leaves a message for the program's next
-//! `dlerror`); a fiber per use of a stack (its memory would have to be forgotten at each use, for
-//! which there is no call); no ordering by switches (counters by thread number, which tasks of one
-//! thread share, would be races).
+//! Rejected:
+//! * Weak references to the functions: a library that names them does not load where they are
+//!   missing without the linker's help, and `dlsym` leaves a message for the program's next
+//!   `dlerror`.
+//! * A fiber per use of a stack: its memory would have to be forgotten at each use, for which there
+//!   is no call.
+//! * No ordering by switches: counters by thread number, which tasks of one thread share, would be
+//!   races.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;

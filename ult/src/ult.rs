@@ -75,8 +75,8 @@ impl Ult {
     }
 
     /// A ULT that starts in `entry` on a stack of `size` bytes, with its descriptor at the stack's
-    /// top, so that only the stack is mapped: a suspended thread may hold the lock of the
-    /// program's allocator, so the scheduler must not allocate here. Given back by
+    /// top, so that only the stack is mapped. The reason: a suspended thread may hold the lock of
+    /// the program's allocator, so the scheduler must not allocate here. Given back by
     /// [`Ult::retire_runner`].
     ///
     /// # Errors

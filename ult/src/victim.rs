@@ -20,9 +20,11 @@
 //!
 //! Random victims are drawn by distance where the machine has any ([`draw`]).
 //!
-//! Rejected: an unbounded history, as the paper has it (a worker that always succeeds would push
-//! for ever; the newest sixteen entries are what a failing worker ever works through before it is
-//! better off at random), and a history shared by workers (its line would travel with every steal).
+//! Rejected:
+//! * An unbounded history, as the paper has it: a worker that always succeeds would push for ever.
+//!   A failing worker never works through more than the newest sixteen entries before it is better
+//!   off at random.
+//! * A history shared by workers: its line would travel with every steal.
 
 pub mod draw;
 mod kind;

@@ -4,14 +4,16 @@
 //! What lives here: one word, a bit for each who may watch. What may not: what they are notified,
 //! and by whom ([`crate::sanitize`], and the layer above for the bits that are not ours).
 //!
-//! An operation that all of them want to hear of asks once, [`anybody`], and has a second form, out
-//! of line, in which each is asked for by itself; the form that runs where nobody watches asks
+//! An operation that all of them want to hear of asks once, [`anybody`]. It has a second form, out
+//! of line, in which each is asked for by itself. The form that runs where no watcher exists asks
 //! nothing. So an operation costs one load of a word that hardly ever changes, however many kinds
 //! of watchers there are.
 //!
-//! Rejected: a word for each kind (three loads and branches per operation: a pair of lock calls
-//! took 34 instructions, 19 without any); the addresses of one form or the other in a table (an
-//! indirect call where nobody watches, and nothing is inlined).
+//! Rejected:
+//! * A word for each kind: three loads and branches per operation. A pair of lock calls took 34
+//!   instructions, 19 without any.
+//! * The addresses of one form or the other in a table: an indirect call where no watcher exists,
+//!   and nothing is inlined.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

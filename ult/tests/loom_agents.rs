@@ -1,7 +1,7 @@
-//! Model of the calls of free agents: who puts a task where agents find it calls one unless as many
-//! as there may be are out, and who has ended calls another one if there is a task. A task must not
-//! be left with nobody out, and nobody called into a region that is over. It restates
-//! `docs/protocols/task.md` with the same orderings.
+//! Model of the calls of free agents. A thread that puts a task where agents find it calls one,
+//! unless the highest number of agents is out. An agent that has ended calls another one if there
+//! is a task. A task must not be left with nobody out, and nobody called into a region that is
+//! over. It restates `docs/protocols/task.md` with the same orderings.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

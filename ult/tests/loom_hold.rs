@@ -1,7 +1,7 @@
-//! Model of a thread with a kernel thread of its own that runs with what is kept for its number,
-//! and comes back under it to help with tasks, while thread 0 closes the region and lets another
-//! team have it. It restates `Team::close`, `is_clear`, `hold_again` and `let_go_of_block` of
-//! `docs/protocols/tls-block.md` with the same orderings, on the shipped parker.
+//! Model of a thread with a kernel thread of its own that runs with the TLS block that is kept for
+//! its number. It comes back under it to help with tasks, while thread 0 closes the region and lets
+//! another team have it. It restates `Team::close`, `is_clear`, `hold_again` and `let_go_of_block`
+//! of `docs/protocols/tls-block.md` with the same orderings, on the shipped parker.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

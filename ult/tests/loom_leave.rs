@@ -1,6 +1,6 @@
 //! Model of a member of a team that shares workers: it leaves the region when its share is over,
 //! and comes back as a helper if the region turns out to use tasks. It restates
-//! `Team::settle_members`, `begin_to_use_tasks` and `await_join` of `docs/protocols/team.md` with
+//! `Team::retire_members`, `begin_to_use_tasks` and `await_join` of `docs/protocols/team.md` with
 //! the same orderings, on the shipped parker.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.

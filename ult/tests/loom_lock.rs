@@ -3,9 +3,9 @@
 //! returned. It restates the steps of `docs/protocols/lock.md` with the same orderings, on the
 //! shipped parker.
 //!
-//! What is simpler than in `lock.rs`: a bucket's short lock is loom's mutex and its list a vector,
-//! nobody looks before queueing (the looks only make queueing rarer), and the 500 us of losing are
-//! over by the second release.
+//! It is simpler than `lock.rs`. A bucket's short lock is loom's mutex and its list a vector. No
+//! thread looks before queueing (the looks only make queueing rarer). The 500 us of losing are over
+//! by the second release.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

@@ -1,6 +1,6 @@
-//! Model of tasks whose work is queued on a device (`docs/protocols/depend.md`, *Queued work*): a
-//! list of successors that is closed when the work is queued, one that is closed when the task is
-//! complete, and a successor of the first kind that is complete after both.
+//! Model of tasks whose work is queued on a device (`docs/protocols/depend.md`, *Queued work*). One
+//! list of successors is closed when the work is queued, and one when the task is complete. A
+//! successor of the first kind is complete after both.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

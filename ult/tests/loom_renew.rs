@@ -1,6 +1,6 @@
-//! Model of the replacement of a worker's kernel thread: the worker is put back into the pool once,
-//! by the kernel thread or by the thread that has asked it to end, and the latter joins a kernel
-//! thread exactly if that has left. It restates `ult/src/pool/renew.rs` with the same orderings.
+//! Model of the replacement of a worker's kernel thread. The worker is put back into the pool once,
+//! by the kernel thread or by the thread that has asked it to end. The latter joins a kernel thread
+//! exactly if that has left. It restates `ult/src/pool/renew.rs` with the same orderings.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

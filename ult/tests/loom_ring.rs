@@ -1,6 +1,6 @@
-//! Model of the ring of worksharing constructs: every thread sees the shape that its construct's
-//! initialiser wrote, no entry is initialised again or its memory freed while a thread is inside,
-//! and nobody waits for ever. It restates `enter` and `leave` of `docs/protocols/worksharing.md`
+//! Model of the ring of worksharing constructs. Every thread sees the shape that its construct's
+//! initialiser wrote. No entry is initialised again or its memory freed while a thread is inside,
+//! and no thread waits for ever. It restates `enter` and `leave` of `docs/protocols/worksharing.md`
 //! with the same orderings, on the shipped parker.
 //!
 //! The ring has one entry here, so that the next construct already needs it again; the threads do

@@ -4,8 +4,8 @@
 //! same orderings. The queue is a flag.
 //!
 //! A kick is a flag, too. The kernel thread that it was sent to looks at it between any two steps,
-//! and once more at the end: an interrupt may come between any two steps, and its handler sees all
-//! earlier writes of that kernel thread.
+//! and once more at the end. The reason: an interrupt may come between any two steps, and its
+//! handler sees all earlier writes of that kernel thread.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

@@ -1,7 +1,8 @@
-//! Model of a task's end: the word of references and incomplete children, which wakes a waiting
-//! parent and frees it, and the lists of successors in the dependence graph, to which one task adds
-//! while predecessors complete. It restates `docs/protocols/task.md` and `depend.md` with the same
-//! orderings. What is freed is marked, so that a late touch or a second free is an error.
+//! Model of a task's end. It has the word of references and incomplete children, which wakes a
+//! waiting parent and frees it. It also has the lists of successors in the dependence graph, to
+//! which one task adds while predecessors complete. It restates `docs/protocols/task.md` and
+//! `depend.md` with the same orderings. What is freed is marked, so that a late touch or a second
+//! free is an error.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

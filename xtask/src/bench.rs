@@ -1,11 +1,11 @@
 //! `cargo xtask bench`: what each construct costs under libgomp, libomp and Gangway, and a suite of
 //! task programs.
 //!
-//! Lives here: the order of the work. The rows and what we aim at are in `plan`, processes and
-//! rounds in `measure`, ratios in `verdict`, the page and the plots in `page`, the table of all
-//! figures in `record`, counted instructions in `instructions`, and the pass of `cargo xtask test`
-//! in `check`. The programs are in benchmarks/overheads, benchmarks/tasks and
-//! benchmarks/factorizations (spin_barriers).
+//! Lives here: the order of the work. The rows and the aims are in `plan`, processes and rounds in
+//! `measure`, ratios in `verdict`, the page and the plots in `page`. The table of all figures is in
+//! `record`, counted instructions in `instructions`, and the pass of `cargo xtask test` in `check`.
+//! The programs are in benchmarks/overheads, benchmarks/tasks and benchmarks/factorizations
+//! (spin_barriers).
 
 mod build;
 mod check;

@@ -1,12 +1,16 @@
 //! `cargo xtask bridge`: builds the bridge for every MPI of this machine, and checks or measures it
 //! under that MPI's launcher.
 //!
-//! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of
-//! checks, `bridge/ranks.rs` those of OpenMP programs whose devices are ranks, `bridge/gpus.rs` of
-//! one with the GPUs of ranks, `bridge/examples.rs` those of `examples/distributed`,
-//! `bridge/aware.rs` those of programs that call MPI from their threads, `bridge/tool.rs` those of
-//! the command `gangway`; `bridge/measure.rs` measures. A machine without MPI builds everything
-//! else and says here what it lacks.
+//! Lives here: which MPIs there are and how a bridge is linked. A machine without MPI builds
+//! everything else and says here what it lacks.
+//!
+//! * `bridge/check.rs` has the list of checks.
+//! * `bridge/ranks.rs` has those of OpenMP programs whose devices are ranks.
+//! * `bridge/gpus.rs` has that of one with the GPUs of ranks.
+//! * `bridge/examples.rs` has those of `examples/distributed`.
+//! * `bridge/aware.rs` has those of programs that call MPI from their threads.
+//! * `bridge/tool.rs` has those of the command `gangway`.
+//! * `bridge/measure.rs` measures.
 //!
 //! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could
 //! link one only).

@@ -35,8 +35,8 @@ enum RuntimeResult {
 }
 
 /// Prints one row per program, then the factorizations. Returns whether Gangway gave no wrong
-/// answer, and did not crash. What is not installed is told, and so is what has not ended in time,
-/// as on a machine that does other things: neither is a wrong answer.
+/// answer, and did not crash. A program that is not installed is reported, and so is one that has
+/// not ended in time, as on a machine that does other things: neither is a wrong answer.
 pub fn run(places: &Workspace, library: &Path) -> bool {
     println!("demo: about four minutes, on a busy machine at most ten");
     let begun = Instant::now();

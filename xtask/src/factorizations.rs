@@ -1,9 +1,9 @@
 //! `cargo xtask factorizations`: tiled Cholesky, LU and QR under libgomp, libomp and Gangway.
 //!
 //! Lives here: the order of the work. The configurations are in `plan`, one process in `run`, the
-//! rounds of a row in `measure`, the spin barriers in `spin`, what is shown and written in `show`,
-//! and the pass of `cargo xtask test` in `check`. The programs themselves are in
-//! benchmarks/factorizations; docs/factorizations.md explains the figures.
+//! rounds of a row in `measure`, the spin barriers in `spin`. The output is in `show`, and the pass
+//! of `cargo xtask test` in `check`. The programs themselves are in benchmarks/factorizations;
+//! docs/factorizations.md explains the figures.
 
 mod build;
 mod check;

@@ -1,7 +1,7 @@
 //! Lanes: the same program on several runtimes, measured in turns.
 //!
 //! Lives here: what every measuring command shares. A lane is a program of one compiler on one
-//! runtime; how programs are built is in `build`, how a process ends and what it prints in
+//! runtime. How programs are built is in `build`, how a process ends and what it prints in
 //! `process`, medians and intervals in `statistics`, tables in `show`. May not live here: what is
 //! measured.
 //!

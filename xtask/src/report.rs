@@ -43,8 +43,8 @@ impl Report {
         self.steps.begin(what, self.checks());
     }
 
-    /// Runs `steps` in parallel, at most one per processor, as one step called `name`. None of them may
-    /// judge times. Output lines of different steps mix.
+    /// Runs `steps` in parallel, at most one per processor, as one step called `name`. None of them
+    /// may judge times. Output lines of different steps mix.
     pub fn side_by_side(&mut self, name: &str, steps: &[Step<'_>]) {
         self.step(name);
         let reports = parallel::map(steps, parallel::jobs(), |step| {

@@ -42,7 +42,7 @@ impl Runtime {
         env
     }
 
-    /// How the loader is told, in two words.
+    /// How the loader is instructed, in two words.
     pub fn words(&self) -> &'static str {
         match self {
             Runtime::Own => "own runtime",

@@ -5,11 +5,13 @@
 //! are made in `soak/`. A program that fails also runs on its compiler's own runtime: what fails
 //! there, too, may be a fault of the generator, and the message says so.
 //!
-//! Tried and rejected: scans over no iteration, or one (clang 19's code looks before the beginning
-//! of its buffer, or does not end, under every runtime); `unsigned char` as a loop variable (gcc
-//! computes the next chunk of a static schedule in it, and it wraps); every program on its
-//! compiler's own runtime (libomp 19 gives other values for `lastprivate` of dynamic loops now and
-//! then).
+//! Tried and rejected:
+//! * Scans over no iteration, or one: clang 19's code looks before the beginning of its buffer, or
+//!   does not end, under every runtime.
+//! * `unsigned char` as a loop variable: gcc computes the next chunk of a static schedule in it,
+//!   and it wraps.
+//! * Every program on its compiler's own runtime: libomp 19 gives other values for `lastprivate` of
+//!   dynamic loops now and then.
 
 mod blocks;
 mod chance;

@@ -4,7 +4,7 @@
 //! Three questions: what does it cost to go from one user-level thread directly to another, to
 //! continue one on another kernel thread, and to create, run and finish one on a pooled stack. All
 //! candidates use the stack pool of `ult`, so that only switching and creating differ. corosensei
-//! has no direct switch between two coroutines: its first figure is a suspension to the common
+//! has no direct switch between two coroutines. So its first figure is a suspension to the common
 //! parent and a resumption from there.
 //!
 //! `cargo run --release -p benchmarks --bin switch [rounds]`; the numbers of one machine are in

@@ -170,9 +170,9 @@ pub fn cholesky(machine: &GpuMachine) -> GpuProgram {
     program
 }
 
-/// Ten million bodies in the plane, in 32 strips, denser in the middle, ten steps: the strip's
-/// cells are summed up, each body feels those nearby (of its strip and the two beside it) and all
-/// cells, 5000 interactions of 20 flops on average, and moves.
+/// Ten million bodies in the plane, in 32 strips, denser in the middle, ten steps. The strip's
+/// cells are summed up. Each body feels all cells, and the bodies nearby (of its strip and the two
+/// beside it): 5000 interactions of 20 flops on average. Then it moves.
 #[must_use]
 pub fn nbody(machine: &GpuMachine) -> GpuProgram {
     let (strips, bodies, steps) = (32, 1e7, 10);

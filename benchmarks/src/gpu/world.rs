@@ -1,10 +1,10 @@
 //! The simulator: events, the life of a task, and where it goes.
 //!
-//! A task is *made*; it is *placed* on a GPU ([`placing`]). It is *admitted* when all that it waits
-//! for is admitted: then it has its room on the GPU, for which others' copies may have to go, and
-//! each of its copies sets out as soon as the task has ended that writes it. Room is only given to
-//! tasks whose predecessors have theirs, so that the first of those that have it can always run: no
-//! deadlock, however little room there is.
+//! A task is *made*; it is *placed* on a GPU ([`placing`]). It is *admitted* when all tasks that it
+//! waits for are admitted. Then it has its room on the GPU, for which other copies may have to be
+//! dropped. Each of its copies starts as soon as the task that writes it has ended. Room is only
+//! given to tasks whose predecessors have theirs, so that the first of those that have it can
+//! always run: no deadlock, however little room there is.
 
 use core::ops::Range;
 use std::cmp::Reverse;

@@ -1,9 +1,9 @@
 //! What there is to do: a square mesh that is cut into patches, and refined along a front that
 //! moves through it.
 //!
-//! The shape is that of `examples/distributed/mesh.c`: a circle that grows around a corner; what it
-//! crosses is cut into four, some times, and stays cut; cells that it crosses are ten times the
-//! work of others. How fine the patches are changes neither cells nor work, only who has them.
+//! The shape is that of `examples/distributed/mesh.c`: a circle that grows around a corner. Cells
+//! that it crosses are cut into four, several times, and stay cut. They cost ten times the work of
+//! others. How fine the patches are changes neither cells nor work, only who has them.
 
 use super::MeshTime;
 use std::ops::Range;

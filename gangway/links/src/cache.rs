@@ -2,9 +2,9 @@
 //! is.
 //!
 //! Read in the form that glibc has written since 2.2: a header of 48 bytes, then 24 bytes an entry
-//! (flags, two places of strings, two words about the processor), behind the form of before where
-//! that is still in front of it. Of several entries with one name the first counts, as for a
-//! processor without extensions.
+//! (flags, two places of strings, two words about the processor). Where the file still begins with
+//! the older form, this one comes behind it. Of several entries with one name the first counts, as
+//! for a processor without extensions.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -2,11 +2,11 @@
 //! any.
 //!
 //! As `ld.so(8)` has it, breadth first: the program, what is preloaded, then what each of them
-//! needs. A name with a slash is a path; others are looked for in `DT_RPATH` of the object
-//! that needs it and of those that loaded this one (void where there is a `DT_RUNPATH`), in
-//! `LD_LIBRARY_PATH`, in `DT_RUNPATH` of the object alone, in the loader's cache and in the usual
-//! directories. A library whose name or `DT_SONAME` has been asked for before, or whose file is
-//! loaded already, is not loaded again.
+//! needs. A name with a slash is a path. Others are looked for in this order: `DT_RPATH` of the
+//! object that needs it and of those that loaded that object (void where there is a `DT_RUNPATH`),
+//! `LD_LIBRARY_PATH`, `DT_RUNPATH` of the object alone, the loader's cache, the usual directories.
+//! A library whose name or `DT_SONAME` has been asked for before, or whose file is loaded already,
+//! is not loaded again.
 //!
 //! What is left out: subdirectories for newer processors (`glibc-hwcaps`), which hold the same
 //! libraries, and audit modules. What a program opens later is not in its file.
@@ -26,7 +26,7 @@ use crate::object::{self, ElfObject, MAX_PATH_BYTES};
 /// Objects beyond this many are not looked at.
 const MOST_OBJECTS: usize = 1024;
 
-/// What the loader is told beside the file.
+/// The settings that the loader gets beside the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// Directories of `LD_LIBRARY_PATH`.

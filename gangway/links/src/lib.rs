@@ -8,7 +8,7 @@
 //! | [`closure`], `cache` | which libraries the loader loads for a program, and from where |
 //! | [`runtime`] | which OpenMP runtimes there are, by the names of their files |
 //! | [`versions`] | which versions of the C library an object needs |
-//! | [`object`] | what the loader is told about a program, from its segments |
+//! | [`object`] | what the loader learns about a program, from its segments |
 //! | [`mpi`] | the MPIs that are known, and which of them a program is linked with |
 //!
 //! For the tool `gangway` and for `cargo xtask`, which build and check with the same names. What

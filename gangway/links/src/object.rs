@@ -1,5 +1,5 @@
-//! What the kernel and the loader are told about a program: for which machine it is, which loader
-//! it asks for, which libraries it needs, and where it wants them looked for.
+//! What the kernel and the loader learn about a program from its file: for which machine it is,
+//! which loader it asks for, which libraries it needs, and where it wants them looked for.
 //!
 //! Read by segments, as the loader does, and in pieces: programs may be large. Symbols are looked
 //! at only to find a runtime that is linked in.

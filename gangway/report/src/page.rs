@@ -1,7 +1,7 @@
 //! The page: tables and sentences as HTML, and what the chart draws as numbers, packed.
 //!
 //! One file, without anything from elsewhere: it can be sent by mail. The stretches of a lane are
-//! four words each (begin and length in ticks of the page, kind and name, task), in base64: a
+//! four words each, in base64: begin and length in ticks of the page, kind and name, task. A
 //! million of them are 21 MB, and are drawn without being unpacked into objects.
 
 use std::cmp::Reverse;

@@ -1,11 +1,15 @@
 //! The critical path: the longest chain of work in which each part had to wait for the one before.
 //!
 //! Tasks are walked through in the order of time. Each has the length of the longest chain up to
-//! what it does now; work makes it longer, and it takes over a longer one where it had to wait: a
-//! task that of its creation and of the ends of the tasks that it depends on, a wait
-//! for tasks those of the tasks, a barrier those of all who arrive, a region's end that of its
-//! threads. What the order of time happened to be, where nobody had to wait, makes no difference.
-//! Locks are not followed: who gets one first is by chance.
+//! its current work. Work makes the chain longer. Where a task had to wait, it takes over a longer
+//! chain:
+//! * a task, that of its creation and of the ends of the tasks that it depends on;
+//! * a wait for tasks, those of the tasks;
+//! * a barrier, those of all threads that arrive;
+//! * a region's end, that of its threads.
+//!
+//! What the order of time happened to be, where nobody had to wait, makes no difference. Locks are
+//! not followed: who gets one first is by chance.
 //!
 //! Where tasks were left out, the chain through the written tasks is a lower bound. The time in
 //! which at least one lane worked is an upper bound: parts of a chain do not overlap.
@@ -38,7 +42,7 @@ pub struct CriticalPath {
     pub upper_bound: f64,
     /// All work, short tasks included.
     pub work: f64,
-    /// The time of short tasks, with waits that cannot be told apart from them.
+    /// The time of short tasks, with waits that cannot be separated from them.
     pub short_work: f64,
     /// Its links, in the order of time; neighbours of one kind are one.
     pub links: Vec<Link>,

@@ -1,10 +1,10 @@
 //! What each lane does at each time: slices, which lie in each other, as stretches one behind the
 //! other, each of one kind.
 //!
-//! A stretch belongs to the innermost slice. Where tasks were left out of a trace, what is no task,
-//! no sleep and no time without a processor is "short tasks": those, the waits between them and the
-//! code that makes them are not told apart, nor what they depend on. Where nothing is open, or a
-//! thread sleeps outside of a wait, the lane has no work.
+//! A stretch belongs to the innermost slice. Where tasks were left out of a trace, all time without
+//! a task, with a processor and without sleep is "short tasks". Those tasks, the waits between them
+//! and the code that makes them are not separated, nor is it known what they depend on. Where
+//! nothing is open, or a thread sleeps outside of a wait, the lane has no work.
 
 use std::collections::HashMap;
 
@@ -225,7 +225,7 @@ fn kind(slice: &TraceSlice, name: &str, is_initial: &impl Fn(&TraceSlice) -> boo
     }
 }
 
-/// As [`kind`]; what waits wait for is told by [`split_waits`], which knows their names.
+/// As [`kind`]; what waits wait for is found by [`split_waits`], which knows their names.
 fn flatten(
     slices: &[TraceSlice],
     end: f64,

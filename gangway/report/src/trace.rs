@@ -1,9 +1,9 @@
 //! The trace as it is in the file: what its events say, and whether the file is what Chrome's trace
 //! event format asks for.
 //!
-//! Strict, so that a file that is read here is drawn by Perfetto and `chrome://tracing`, too: each
-//! event has the members that its phase needs, slices of a lane nest, arrows have both ends or the
-//! trace says that events were lost.
+//! It is strict, so that Perfetto and `chrome://tracing` draw each file that is read here, too.
+//! Each event has the members that its phase needs, slices of a lane nest, and arrows have both
+//! ends unless the trace says that events were lost.
 
 use std::collections::{HashMap, HashSet};
 

@@ -25,7 +25,7 @@ const PATHS: &str = "import os, site, sys, sysconfig\n\
     more = [p for p in sys.path if os.path.basename(p) in ('site-packages', 'dist-packages')]\n\
     print('\\n'.join(dict.fromkeys(os.path.realpath(p) for p in own + more if os.path.isdir(p))))";
 
-/// Imports what it is told, each for itself.
+/// Imports the modules that it is given, each for itself.
 const IMPORTS: &str = "import importlib, sys\n\
     for name in sys.argv[1:]:\n    \
         try: importlib.import_module(name)\n    \

@@ -111,8 +111,8 @@ impl<T> AdmissionQueue<T> {
         None
     }
 
-    /// The same for a region that follows others on the device, and could run on no other: as long
-    /// as it waits its admission is given back, since any number of such regions may wait there
+    /// The same for a region that follows others on the device and could run on no other device.
+    /// While it waits, its admission is given back, since any number of such regions may wait there
     /// while other devices have nothing to do. Others may have admissions now, if it waits.
     pub fn place_behind(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
         let begins = self.place(id, device, window, region);

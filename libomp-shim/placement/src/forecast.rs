@@ -1,22 +1,23 @@
 //! When tasks that were placed will have ended, as far as the times of tasks are known
 //! ([`Forecast`]): for tasks that are placed before what they wait for has ended.
 //!
-//! It is made anew whenever somebody asks after something has changed: from the tasks that were
-//! placed and have not ended, in the order in which they were placed, each behind those that it
-//! waits for and its copies, one task at a time on a device. So it does not drift: what takes
+//! It is computed anew at the first question after a change. It takes the tasks that were placed
+//! and have not ended, in the order of their placement. Each task comes behind the tasks that it
+//! waits for and its copies, and a device runs one task at a time. So it does not drift: what takes
 //! longer than was thought, and what was thought of before a function had run once, moves all that
 //! is behind it.
 //!
 //! A device that waits for a task's predecessors is free for others until then, if they have ended
 //! by then: as in HEFT, a task goes into the first gap that is long enough.
 //!
-//! Rejected: what may begin sooner goes first, however long it takes. Of a wave of tasks, which
-//! wait for nearly the same, each then passes those before it, on paper: all look as if they began
-//! at once, and pile up where their data are.
-//! Rejected: to note when a task will have ended when it is placed. Of a chain whose first task
-//! took ten times as long as was thought the others were still thought to be about to end, while
-//! their device looked busy for long: so another device seemed to be better (the serial graph of
-//! `benchmarks/src/gpu`, 11 % slower).
+//! Rejected:
+//! * The task that may begin sooner goes first, however long it takes. Of a wave of tasks, which
+//!   wait for nearly the same, each then passes those before it, on paper: all look as if they
+//!   began at once, and pile up where their data are.
+//! * To note when a task will have ended when it is placed. Suppose that the first task of a chain
+//!   took ten times as long as expected. The others were still expected to end soon, while their
+//!   device looked busy for long. So another device seemed to be better (the serial graph of
+//!   `benchmarks/src/gpu`, 11 % slower).
 //!
 //! It costs some 20 ns for each task that was placed and has not ended, so whoever places ahead
 //! does so for some tasks of each device. Who places tasks that wait for nobody keeps a

@@ -40,7 +40,7 @@ pub struct Graph {
 }
 
 /// All tasks one after the other may take so many nanoseconds (36 years), and all that they keep,
-/// need and pass on may be so many bytes: sums of times and sizes have to be numbers.
+/// need and pass on may be so many bytes. The reason: sums of times and sizes have to be numbers.
 const MOST: u64 = 1 << 60;
 
 impl Graph {

@@ -28,10 +28,11 @@
 //! knows OpenMP, threads, or devices that exist; there is no `unsafe`. Times are whole nanoseconds,
 //! so that schedules can be compared exactly.
 //!
-//! The algorithms are those of XSCALA (HEFTMC, ISHMC, RRMC, ESTMC), with three changes, each said
-//! where it is made: memory is given back in time and not in the order of mapping ([`space`]),
-//! waste has the sign that makes less of it better ([`policy::blend`]), and the earliest
-//! start counts a device's load ([`online::EarliestStart`]).
+//! The algorithms are those of XSCALA (HEFTMC, ISHMC, RRMC, ESTMC), with three changes, each
+//! explained where it is made:
+//! * Memory is given back in time and not in the order of mapping ([`space`]).
+//! * Waste has the sign that makes less of it better ([`policy::blend`]).
+//! * The earliest start counts a device's load ([`online::EarliestStart`]).
 
 #![forbid(unsafe_code)]
 

@@ -37,9 +37,9 @@ fn least<K: Ord>(turn: &mut usize, devices: &[View], key: impl Fn(&View) -> K) -
     Some(found)
 }
 
-/// Where the task can start first (XSCALA, algorithm 9). Equation 6.30 looks at transfers alone, so
-/// that all tasks whose data lie together pile up where they lie, however long the queue there;
-/// here a task also waits for what the device has to run before it, as in equation 6.16.
+/// Where the task can start first (XSCALA, algorithm 9). Equation 6.30 looks at transfers alone. So
+/// all tasks whose data lie together pile up where they lie, however long the queue there is. Here
+/// a task also waits for the work that the device has to run before it, as in equation 6.16.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestStart {
     turn: usize,

@@ -1,14 +1,15 @@
 //! In which order tasks that are placed begin: the queues of devices ([`TaskOrder`]).
 //!
-//! First counts the `priority` clause; then the remaining path: the estimated time of the task and
-//! of the longest chain of tasks behind it, so that what holds up most goes first; then the task's
-//! own time, then the order of creation.
+//! First counts the `priority` clause. Then the remaining path counts: the estimated time of the
+//! task and of the longest chain of tasks behind it, so that the task that holds up most goes
+//! first. Then the task's own time counts, then the order of creation.
 //!
-//! A program makes tasks one after the other, so a path is not known when a task is made: each
-//! later task that waits for it may lengthen it, and with it those of all before it. That is raised
-//! step by step, from the last task backwards, and at most [`STEPS`] of them at a time: what is
-//! left over is done with the next task that comes or ends. For a chain of *n* tasks that is
-//! *n* steps each otherwise. Latest first: a later raise takes an earlier one along that it meets.
+//! A program makes tasks one after the other, so a path is not known when a task is made. Each
+//! later task that waits for it may lengthen its path, and with it the paths of all tasks before
+//! it. That is raised step by step, from the last task backwards, and at most [`STEPS`] of them at
+//! a time: what is left over is done with the next task that comes or ends. For a chain of *n*
+//! tasks that is *n* steps each otherwise. Latest first: a later raise takes an earlier one along
+//! that it meets.
 //!
 //! Rejected: raising a path only if it grows by an eighth. Errors add up along a chain, and paths
 //! end at nine times the last task's. Heaps with what is out of date left in them: a task is raised

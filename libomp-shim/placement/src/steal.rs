@@ -9,30 +9,31 @@
 //! those of any region.
 //!
 //! *Depths.* A region may create regions, and wait for them. Regions under way therefore hold back
-//! only those of the same depth of nesting: those of the greatest depth wait for nobody, end, and
-//! let others of their depth begin; then those of the depth before end, and so on. With one
+//! only regions of the same depth of nesting. Those of the greatest depth wait for no region, end,
+//! and let others of their depth begin. Then those of the depth before end, and so on. With one
 //! window for all depths regions that wait for their own could fill it
 //! (`mpi-bridge/tests/model_steal.rs` shows both).
 //!
 //! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks
 //! anybody, once ([`ATTEMPTS`]). Word of work ([`Tip`]) comes along with regions, with answers to
-//! steals in vain, and to those that are *notified*: who had nothing to give keeps the thief's
-//! name, and tells it once when regions wait again, with itself or with an origin that it hears of.
-//! Where nobody has left a name lifelines are reported, seldom ([`RankRange`]), so that also ranks
-//! hear of work that have never had any. A notified rank gets a region if it is in time, and with
-//! it word of those that still wait, which it passes on.
+//! steals in vain, and to ranks that are *notified*. An origin that had nothing to give keeps the
+//! thief's name. It notifies the thief once when regions wait again, with itself or with an origin
+//! that it hears of. Where nobody has left a name lifelines are reported, seldom ([`RankRange`]),
+//! so that also ranks hear of work that have never had any. A notified rank gets a region if it is
+//! in time, and with it word of those that still wait, which it passes on.
 //!
 //! *Silence.* A thief asks when a region has ended, when it was notified that regions wait
 //! somewhere, and again after an answer; never by itself. After aborted steals in a row it asks no
-//! more until a region or word of work comes; and word is reported only when regions come, begin to
-//! wait or begin, or is what is left of such word, halved. So ranks without work send nothing, and
+//! more until a region or word of work comes. Word is reported only when regions come, begin to
+//! wait or begin, or it is the halved rest of such word. So ranks without work send nothing, and
 //! the end of the program can be found.
 //!
-//! Rejected: sending regions from rank to rank as TagHit does (data would have to follow, and
-//! results find their way back through who had them in between), asking at intervals (an idle
-//! cluster would never fall silent), and more attempts instead of word (16 tries where few have
-//! work bring most of what there is to be had, and 20 aborted steals for each successful one where
-//! all have the same).
+//! Rejected:
+//! * Sending regions from rank to rank as TagHit does: data would have to follow, and results would
+//!   find their way back through all ranks that had them in between.
+//! * Asking at intervals: an idle cluster would never fall silent.
+//! * More attempts instead of word: 16 tries where few have work bring most of what there is to be
+//!   had, and 20 aborted steals for each successful one where all have the same.
 
 mod names;
 mod thief;

@@ -3,9 +3,9 @@
 //!
 //! A policy that counts tasks takes one of a second for as much as one of a microsecond. Tasks of
 //! one function whose data are about as large take about as long, as a rule, and on devices of one
-//! kind; so the mean is kept by these three. Of what has not run the nearest size of the same
-//! function tells, in proportion to the bytes; of a function of which nothing has, its data: so
-//! many bytes per nanosecond, as all functions made on average, or [`PACE`].
+//! kind; so the mean is kept by these three. If a kind has not run, the nearest size of the same
+//! function counts, in proportion to the bytes. If nothing of the function has run, its data count:
+//! so many bytes per nanosecond as all functions made on average, or [`PACE`].
 
 use std::collections::BTreeMap;
 

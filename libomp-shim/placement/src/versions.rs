@@ -1,13 +1,12 @@
 //! Which version of a task runs where there is one for each kind of device, and on which device:
 //! the one that has run first, as far as runs so far tell ([`VersionTimes`]).
 //!
-//! A time is that of a version and a size of its data, as in [`crate::times`]; but nothing is
-//! inferred from other sizes: a GPU that is quick with much data may be slow with little. So each
-//! version is tried [`TRIES`] times with each size before it is judged, and of these the least
-//! counts, since what comes with a first run (code that is loaded, a library that starts) only
-//! makes it longer. From then on the mean follows what changes. A version that loses is run again
-//! once the others have taken [`AGAIN`] times as long as it takes: it may have become better, and
-//! finding out costs a 64th.
+//! A time is that of a version and a size of its data, as in [`crate::times`]. Nothing is inferred
+//! from other sizes: a GPU that is quick with much data may be slow with little. So each version is
+//! tried [`TRIES`] times with each size before it is judged. The least of these times counts: a
+//! first run loads code and starts libraries, which only makes it longer. From then on the mean
+//! follows what changes. A version that loses is run again once the others have taken [`AGAIN`]
+//! times as long as it takes: it may have become better, and finding out costs a 64th.
 //!
 //! Versions move their data themselves, so copies are in what they are measured to take. What is
 //! kept is the time without those that this run is taken to have needed. It may be negative, where

@@ -1,10 +1,10 @@
 //! A call of the C library's that is taken over for the process (others: [`super::mutexes`],
 //! [`super::thread_attributes`]), because the runtime we replace would get in the way.
 //!
-//! Preloaded under a program that was linked with libgomp, we serve every OpenMP call, but libgomp
-//! is still mapped behind us, and its constructor reads the environment: with `OMP_PROC_BIND`,
+//! Preloaded under a program that was linked with libgomp, we serve every OpenMP call. But libgomp
+//! is still mapped behind us, and its constructor reads the environment. With `OMP_PROC_BIND`,
 //! `OMP_PLACES` or `GOMP_CPU_AFFINITY` it binds the main thread to its first place before we are
-//! called at all, and the processors that the process may use cannot be found out any more. That
+//! called at all. Then the processors that the process may use cannot be found out any more. That
 //! one call, from that one caller, is left out; every other caller gets the C library's.
 //!
 //! Tried and rejected: widening the mask again (it would also undo `taskset`), and a constructor of

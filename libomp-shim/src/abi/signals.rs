@@ -73,9 +73,9 @@ pub unsafe extern "C" fn sigaction(
 }
 
 /// The collector of Boehm, Demers and Weiser (libgc) stops all registered threads by this signal,
-/// waits until each has answered from its handler, and scans each one's stack from there to the
-/// bounds that it has registered. Threads that share a worker would answer one after the other, by
-/// hand-off, and it gives up before ("Signals delivery fails constantly"). So where it sets its
+/// and waits until each has answered from its handler. Then it scans each one's stack from there to
+/// the bounds that it has registered. Threads that share a worker would answer one after the other,
+/// by hand-off, and it gives up before ("Signals delivery fails constantly"). So where it sets its
 /// handler, threads of new regions get kernel threads of their own.
 fn look_for_a_collector() {
     if ult::loader::function_of_others(c"GC_register_my_thread", c"GOMP_parallel").is_some() {

@@ -2,10 +2,10 @@
 //!
 //! An OpenMP thread runs on a stack that the C library has not allocated. The C library's answer is
 //! the stack of the kernel thread, or of the TLS donor whose TLS block the OpenMP thread runs with.
-//! Virtual machines and garbage collectors look for frames and for the end of the stack there.
-//! The answer is the C library's, with the stack replaced. It stays as it is where code runs on a
-//! stack of the C library's: threads of the program, thread 0 on the program's own stack, processes
-//! that call no OpenMP.
+//! Virtual machines and garbage collectors look for frames and for the end of the stack there. The
+//! answer is the C library's, with the stack replaced. It stays as it is where code runs on a stack
+//! of the C library's: threads of the program, thread 0 on the program's own stack, processes that
+//! call no OpenMP.
 //!
 //! *The guard size* is one page, what the C library gives its own threads. The guard area is larger
 //! ([`ult::stack::GUARD`]), and lies below the lowest address, as in the C library since 2.27.
@@ -16,8 +16,8 @@
 //! * the guard's true size: Ruby subtracts it from the stack's size and CPython 3.14 adds it to the
 //!   lowest address, as if it lay inside; of a stack of 1 MiB nothing would be left;
 //! * writing the bounds into the C library's record of the thread, where calls that are bound to
-//!   the C library would find them, too: it keeps the record's layout to itself, and frees the
-//!   stack that it finds there.
+//!   the C library would find them, too. The C library keeps the record's layout to itself, and
+//!   frees the stack that it finds there.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};

@@ -196,9 +196,9 @@ pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -
     })
 }
 
-/// Decides whether the threads of a team of `size` that is being forked say where they are (5.2
-/// §21.2.5): when it is the first at its level, and when its size or places differ from the last
-/// one's. A region inside, which thread 0 has run meanwhile, counts as a difference.
+/// Decides whether the threads of a team of `size` that is being forked print where they are (5.2
+/// §21.2.5). They do when the team is the first at its level, and when its size or places differ
+/// from the last one's. A region inside, which thread 0 has run meanwhile, counts as a difference.
 pub fn is_to_display(here: CurrentThread, plan: &Plan, size: u32) -> bool {
     if !env::settings().display_affinity {
         return false;

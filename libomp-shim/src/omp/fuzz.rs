@@ -1,6 +1,6 @@
-//! What is asked of everything here that reads a text of the user's, for texts that nobody thought
-//! of: no panic, little time, and an answer that another and shorter way to tell right from wrong
-//! agrees with.
+//! The requirements on all code here that reads a text of the user's, for texts that the author did
+//! not think of. The code does not panic, takes little time, and gives an answer that another and
+//! shorter way to separate right from wrong agrees with.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -8,11 +8,11 @@
 //! | `formats` | `OMP_AFFINITY_FORMAT`, and the buffers that expanded ones are copied to |
 //! | `files` | machines (`GANGWAY_TOPOLOGY`), rates, recorded graphs, placements by hand |
 //!
-//! A *judge* takes bytes and panics where something is wrong. Two have use for judges: the search
-//! that is guided by the code's coverage (the crate in `fuzz/`, a nightly compiler), and the tests,
-//! on any compiler, which show the judges what that search has kept (`fuzz/corpus/*.txt`).
-//! So this is compiled for tests and with the feature `fuzz` only, and is in no library that is
-//! shipped.
+//! A *judge* takes bytes and panics where something is wrong. Judges serve two users. One is the
+//! search that is guided by the code's coverage (the crate in `fuzz/`, a nightly compiler). The
+//! other is the tests, on any compiler, which show the judges the inputs that the search has kept
+//! (`fuzz/corpus/*.txt`). So this is compiled for tests and with the feature `fuzz` only, and is in
+//! no library that is shipped.
 
 use core::fmt::Debug;
 use std::time::Duration;

@@ -2,9 +2,10 @@
 //! all else to another one.
 //!
 //! Packets are numbered, so that it does not matter which way each of them comes ([`crate::pair`]).
-//! One that finds no room in its ring goes the other way, and is counted in the receiver's inbox:
-//! while all ranks are on this machine, nothing is under way that the other carrier has to tell of
-//! and no such packet is missing, its looks are spared, all but one in [`SELDOM`].
+//! A packet that finds no room in its ring goes the other way, and is counted in the receiver's
+//! inbox. Most looks of the other carrier are spared, all but one in [`SELDOM`], under three
+//! conditions. All ranks are on this machine, nothing is under way that the other carrier has to
+//! report, and no such packet is missing.
 
 use crate::fabric::{Broken, Completion, Fabric, FabricLane, FabricOutcome};
 use crate::packet::{PREFIX, Packet};

@@ -3,8 +3,8 @@
 //!
 //! One copy, without a message and without the other rank: 64 KiB in 7 us where a transfer through
 //! MPI takes 25 to 60. The system may forbid it (`ptrace_scope` of Yama, a filter of a container),
-//! so each rank tries it on a number that every rank has; where that fails, and for addresses that
-//! the other rank does not have, callers use messages, which say what is wrong.
+//! so each rank tries it on a number that every rank has. Where that fails, and for addresses that
+//! the other rank does not have, callers use messages. The reply then names the fault.
 //!
 //! A rank that ends takes all others along within moments, so that the number of its process is not
 //! another's by then.

@@ -10,8 +10,8 @@
 //! taken until the first word of its message is stored, and to the receiver from then on.
 //! `tests/loom_near.rs` explores it.
 //!
-//! Rejected: a message as one run of bytes behind its length (what lies in the middle of it could
-//! be taken for a length in the next lap, unless the word behind each message is cleared).
+//! Rejected: a message as one run of bytes behind its length. Bytes in the middle of it could be
+//! taken for a length in the next lap, unless the word behind each message is cleared.
 
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 use core::ptr;

@@ -14,10 +14,10 @@
 //! who may call it when.
 //!
 //! Tried and rejected:
-//! * the `context` and `corosensei` crates (measured side by side in `docs/dependencies.md`): the
-//!   first needs a C assembler, has no unwind information and is not maintained; the second has no
-//!   direct switch between two coroutines and leaves MXCSR and the x87 control word to whoever runs
-//!   next;
+//! * the `context` and `corosensei` crates (measured side by side in `docs/dependencies.md`). The
+//!   first needs a C assembler, has no unwind information and is not maintained. The second has no
+//!   direct switch between two coroutines and leaves MXCSR and the x87 control word to the code
+//!   that runs next;
 //! * entering the new context with `ret`: the return predictor is always wrong there and costs
 //!   about 10 ns per switch;
 //! * `std::thread_local!` for [`thread_block`]: its accessor is a call in a shared library, and the

@@ -1,6 +1,6 @@
 //! Large blocks: tables, mostly, of which few are alive at a time.
 //!
-//! Sizes are rounded up to powers of two. Of each a few freed blocks are kept, for everybody: a
+//! Sizes are rounded up to powers of two. Of each a few freed blocks are kept, for all threads. The
 //! thread that makes tasks now need not be the one that does the next time, and the C library would
 //! keep such a block in the arena of each. Beyond those few, blocks of [`MAPPED`] bytes and more
 //! are the kernel's again, smaller ones the global allocator's.

@@ -17,8 +17,8 @@
 //! class, once for many blocks.
 //!
 //! Tried and rejected: aligned blocks of the C library, one by one. A freed one is a hole that its
-//! next aligned request, which needs some bytes more, does not fit into, and each arena has its
-//! own: ten bursts of 100,000 tasks, of 70 MiB each, left 210 MiB behind with two threads, and up
+//! next aligned request, which needs some bytes more, does not fit into, and each arena has its own
+//! holes. Ten bursts of 100,000 tasks, of 70 MiB each, left 210 MiB behind with two threads, and up
 //! to 370 with four.
 
 use core::ptr::{self, NonNull};

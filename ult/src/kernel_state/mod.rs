@@ -3,10 +3,10 @@
 //!
 //! A program that binds a thread to a processor, names it, or changes its nice value means the
 //! OpenMP thread. The kernel does it to the kernel thread, which runs others too. So the first time
-//! a thread asks for such a thing it is noted with its TLS block; from then on each way back to
-//! program code compares what the running thread wants with what its kernel thread has, and makes
-//! the system calls that are needed. A kernel thread has its own state again where a thread runs
-//! that has asked for nothing.
+//! a thread asks for such a setting, it is noted with its TLS block. From then on each way back to
+//! program code compares the settings of the running thread with those of its kernel thread, and
+//! makes the system calls that are needed. A kernel thread has its own state again where a thread
+//! runs that has asked for nothing.
 //!
 //! | room | what lives here |
 //! |---|---|

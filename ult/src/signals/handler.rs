@@ -1,8 +1,8 @@
 //! The handler that the kernel calls for every signal that the program handles, and who is meant.
 //!
-//! It runs on the alternate signal stack, where there is one, with all signals blocked, and may
-//! find itself on a kernel thread that runs another thread than the one that is meant, in the
-//! scheduler, or on a donor, whose storage another kernel thread may be using at this moment. So it
+//! It runs on the alternate signal stack, where there is one, with all signals blocked. It may find
+//! itself on a kernel thread that runs another thread than the addressee, or in the scheduler. It
+//! may also be on a donor, whose storage another kernel thread may be using at this moment. So it
 //! writes no thread-local storage before it knows that the addressee's code was interrupted, and
 //! makes system calls past the C library, which writes `errno`.
 //!
@@ -11,7 +11,7 @@
 //! the main thread: the thread whose own storage that is. On a donor, or a kernel thread of the
 //! pool, a signal that was directed at it: the thread with its storage. All others are for the
 //! process, and the kernel gives them to the main thread unless that has another signal waiting,
-//! such as the monitor's; so they are for the main thread, unless it blocks them: then the running
+//! such as the monitor's. So they are for the main thread, unless it blocks them. Then the running
 //! thread handles them, as any thread that does not block a signal may.
 //!
 //! What may not live here: actions ([`super::actions`]), when a queue is emptied

@@ -10,9 +10,9 @@ pub(super) fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// All signals but the two that the C library keeps for itself (32 and 33). Whoever blocks those,
-/// and waits for a lock of the C library, may wait for ever: the change of a user holds the locks
-/// of threads, and waits until each thread has answered a signal
+/// All signals but the two that the C library keeps for itself (32 and 33). A thread that blocks
+/// those, and waits for a lock of the C library, may wait for ever. The change of a user holds the
+/// locks of threads, and waits until each thread has answered a signal
 /// (`abi-tests/process/change_of_user.c`).
 pub(crate) const EVERYTHING: u64 = !(0b11 << 31);
 

@@ -3,7 +3,7 @@
 //! What lives here: packing and unpacking. What may not: whose stack it is (`worker::running`).
 //!
 //! A word holds the number of the lowest 4 KiB page in its upper 36 bits and the number of pages in
-//! its lower 28: user addresses have at most 48 bits, and a stack of 1 TiB or more has no bounds
+//! its lower 28. User addresses have at most 48 bits, and a stack of 1 TiB or more has no bounds
 //! here. Page sizes of all processors are multiples of 4 KiB.
 //!
 //! Rejected: the address of the stack's header (the stack may be unmapped while another thread

@@ -8,10 +8,11 @@
 //! The table is zero-initialised memory of the library that the kernel does not materialise before
 //! a stack is mapped.
 //!
-//! Tried and rejected: bounds of the current stack in the kernel thread's block (an overflow during
-//! a switch, or of a stack that a signal handler of the program runs on, would be missed); a list
-//! through the stacks' own memory (the handler could follow it into a mapping that is just being
-//! removed).
+//! Tried and rejected:
+//! * Bounds of the current stack in the kernel thread's block: an overflow during a switch, or of a
+//!   stack that a signal handler of the program runs on, would be missed.
+//! * A list through the stacks' own memory: the handler could follow it into a mapping that is just
+//!   being removed.
 use super::GUARD;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -1,10 +1,10 @@
 //! Stacks of our own kernel threads, with their thread blocks: donors and workers of the pool.
 //!
 //! They are mapped here and handed to `pthread_create`. In the child of a fork the C library takes
-//! back the stacks that it has allocated itself, thread blocks included, except that of the thread
-//! it believes to be running, and gives them to the next threads that are made. A context of the
-//! child may still run with the TLS block of another thread, and a worker goes back to its own; so
-//! their stacks must be ours.
+//! back the stacks that it has allocated itself, thread blocks included. It excepts the stack of
+//! the thread it believes to be running. It gives the others to the next threads that are made. A
+//! context of the child may still run with the TLS block of another thread, and a worker goes back
+//! to its own; so their stacks must be ours.
 //!
 //! The kernel thread of a donor or a worker ends only when the program relinquishes its resources
 //! ([`crate::pool::renew`]). Whoever ends it waits for it here, and then its stack is unmapped.

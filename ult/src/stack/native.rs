@@ -1,7 +1,7 @@
 //! The stack of a kernel thread that the program has made, or of the main thread: its bounds.
 //!
-//! The main thread's stack grows until the limit; it is taken to reach as far as the limit says, at
-//! most [`MOST`]: so far below its beginning the kernel maps nothing else, whatever the limit was
+//! The main thread's stack grows until the limit. It is taken to reach as far as the limit says, at
+//! most [`MOST`]. So far below its beginning the kernel maps nothing else, whatever the limit was
 //! when the program was started. That of another thread is the C library's, which is asked for it
 //! once, when the thread comes to the runtime first.
 //!

@@ -86,9 +86,9 @@ pub fn current_cpu() -> usize {
     if refused == 0 { cpu as usize } else { 0 }
 }
 
-/// The processor that the calling kernel thread runs on, as far as it makes sense to remember: on a
-/// machine that is only believed in the first one that it counts as bound to, and none for a thread
-/// that nobody has bound.
+/// The processor that the calling kernel thread runs on, as far as it makes sense to remember. On a
+/// machine that is only assumed it is the first processor that the thread counts as bound to, and
+/// none for a thread that is not bound.
 pub(super) fn seen_on() -> Option<usize> {
     match super::belief::mask() {
         None => Some(current_cpu()),

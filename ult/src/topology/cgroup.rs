@@ -12,8 +12,9 @@
 //! container's own group); then the mount point itself is the group.
 //!
 //! This is read by every process that forks a region, so it opens few files, some ten microseconds
-//! each: none for the root, which has no quota, of a system that is seen as a whole; a group that
-//! is found where nearly all systems have it needs no `mountinfo`, and a quota of -1 no period.
+//! each. It opens none for the root, which has no quota, of a system that is seen as a whole. A
+//! group that is found where nearly all systems have it needs no `mountinfo`, and a quota of -1 no
+//! period.
 
 use std::cell::LazyCell;
 use std::fs::{self, File};

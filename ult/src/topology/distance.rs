@@ -20,10 +20,12 @@
 //! asked to would get in the way of other processes. A site is a hint; one that is out of date
 //! costs a detour.
 //!
-//! Rejected: a matrix of all pairs of processors (a megabyte on a machine of 1024, of which a fork
-//! reads one row), an order of all others for each worker (out of date when one of them moves), and
-//! reading the rates of links from the firmware (HMAT: few machines have it, and the order of nodes
-//! that it gives is the one of the SLIT).
+//! Rejected:
+//! * A matrix of all pairs of processors: a megabyte on a machine of 1024, of which a fork reads
+//!   one row.
+//! * An order of all others for each worker: it is out of date when one of them moves.
+//! * Reading the rates of links from the firmware (HMAT): few machines have it, and the order of
+//!   nodes that it gives is the one of the SLIT.
 
 use super::{Cpu, Description, belief, caches, sysfs};
 use core::ptr;

@@ -59,8 +59,8 @@ pub struct Cpu {
 /// node, core, number.
 ///
 /// Decided at the first call, never empty: the union of the affinity masks of the process's main
-/// thread and of the caller (a pthread pinned to one processor must not shrink the pool of
-/// everybody else by coming first). Thread-safe.
+/// thread and of the caller. The reason: a pthread pinned to one processor must not shrink the pool
+/// of all other threads by coming first. Thread-safe.
 pub fn usable() -> &'static [Cpu] {
     static USABLE: OnceLock<Vec<Cpu>> = OnceLock::new();
     USABLE.get_or_init(|| match belief::machine() {

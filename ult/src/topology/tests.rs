@@ -38,7 +38,8 @@ impl Drop for Root {
     }
 }
 
-/// 2 sockets × 4 NUMA nodes × 12 cores × 2 hardware threads; thread `t` of core `c` is processor `c + 96 t`.
+/// 2 sockets × 4 NUMA nodes × 12 cores × 2 hardware threads. Processor `c + 96 t` is thread `t` of
+/// core `c`.
 fn large_machine(root: Root) -> Root {
     let mut root = root.file("sys/devices/system/node/online", "0-7\n");
     for node in 0..8 {

@@ -1,16 +1,18 @@
 //! A random victim: all alike, or the nearer ones more often.
 //!
 //! With distances, draws fall into three bands: victims that share a core or a cache ([`NEAR`] of
-//! 16 draws), others of the same memory node ([`NODE`]), and the rest of the machine ([`FAR`]), of
-//! which a step nearer counts twice. A band without anybody leaves its draws to the others. So the
-//! share of far draws is bounded from both sides, however many processors are far: work on another
-//! node is found, but seldom looked for. In a band of few nobody is drawn more than [`MOST`] times
-//! as often as a victim of the next band is on average: a single neighbour would be asked every
-//! other time.
+//! 16 draws), others of the same memory node ([`NODE`]), and the rest of the machine ([`FAR`]). In
+//! the last band a step nearer counts twice. A band without anybody leaves its draws to the others.
+//! So the share of far draws is bounded from both sides, however many processors are far: work on
+//! another node is found, but seldom looked for. In a band of few nobody is drawn more than
+//! [`MOST`] times as often as a victim of the next band is on average: a single neighbour would be
+//! asked every other time.
 //!
-//! Rejected: a fixed weight per victim (on 192 processors in eight nodes, four to one for the near
-//! ones still made two draws in three far), and going through the near ones first each time (a
-//! thief whose node is idle would ask all of it, in vain, before it looks where the work is).
+//! Rejected:
+//! * A fixed weight per victim: on 192 processors in eight nodes, four to one for the near ones
+//!   still made two draws in three far.
+//! * Going through the near ones first each time: a thief whose node is idle would ask all of it,
+//!   in vain, before it looks where the work is.
 //!
 //! The generator is Marsaglia's xorshift (three shifts, no multiplication): victims need to be
 //! spread, not to be secret.

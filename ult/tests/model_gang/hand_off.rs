@@ -1,6 +1,6 @@
-//! Gangs whose threads sleep in the kernel for each other, where nobody can switch them out: a
-//! spare kernel thread stands in for the worker, and gives back what it has taken over when that
-//! moves again.
+//! Gangs whose threads sleep in the kernel for each other, where no thread can switch them out. A
+//! spare kernel thread stands in for the worker, and gives back what it has taken over when the
+//! worker moves again.
 
 use crate::check::{LARGE, all_end, deadlocks, ends, some_deadlock};
 use crate::families::{gangs, one_level};

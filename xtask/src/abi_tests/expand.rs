@@ -5,9 +5,11 @@
 //! with the same names continue one table. Each program is written out below the cache, under a
 //! name that says its rows, so that a failure can be looked at and built by hand.
 //!
-//! Rejected: hundreds of committed files that differ in a word, whose rule would be written as
-//! often and kept in step by nobody; and a script that generates them, which would need a language
-//! of its own beside the header that every test has anyway.
+//! Rejected:
+//! * Hundreds of committed files that differ in a word: their rule would be written as often, and
+//!   nothing would keep them in step.
+//! * A script that generates them: it would need a language of its own beside the header that every
+//!   test has anyway.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

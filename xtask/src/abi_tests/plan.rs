@@ -442,9 +442,9 @@ fn text_fault(source: &TestSource, ended: &ProgramEnd) -> Option<String> {
     }
 }
 
-/// So many GPUs of the driver for tests; half of the programs meet slow ones, a third each ways
-/// between all, between none, between pairs of them, and half of them a driver that keeps who
-/// copies waiting. A program may say `more`, which counts.
+/// So many GPUs of the driver for tests. Half of the programs meet slow ones. A third of them meet
+/// ways between all GPUs, a third between none, and a third between pairs. Half of them meet a
+/// driver that keeps copying threads waiting. A program may say `more`, which counts.
 fn gpus(driver: &Path, count: u32, hash: usize, more: Option<&str>) -> [(String, String); 2] {
     let delay = if hash.is_multiple_of(2) { 200 } else { 0 };
     let (peers, pageable) = (hash / 2 % 3, hash / 6 % 2);

@@ -44,8 +44,8 @@ impl Bench {
     }
 
     /// The programs whose path starts with `path`, by compilers whose name starts with `compiler`,
-    /// as far as they are meant to be built: not the long ones, and those that run alone only
-    /// if `path` is all of their name.
+    /// as far as they are meant to be built. Long programs are left out. Programs that run alone
+    /// are included only if `path` is all of their name.
     pub fn choose(&self, path: &str, compiler: &str) -> Vec<ProgramChoice> {
         let mut choices = Vec::new();
         for (at, source) in

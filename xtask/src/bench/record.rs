@@ -3,7 +3,7 @@
 //! it alone, so that they can be held against it.
 //!
 //! A run that measures some rows only keeps the lines of the others, so that the page can be
-//! brought up to date family by family: a row's lanes are compared with each other, never with
+//! brought up to date family by family. A row's lanes are compared with each other, never with
 //! those of another row.
 
 use super::measure::{BenchEnding, Figure, LaneSeries, Measured};

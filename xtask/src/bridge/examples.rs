@@ -1,5 +1,5 @@
 //! The programs of `examples/distributed`, by the command lines of their page
-//! (`docs/distributed.md`): the same binary has to give the same answer on one to four ranks, as
+//! (`docs/distributed.md`). The same binary has to give the same answer on one to four ranks, as
 //! devices of rank 0 and as devices of all, under each MPI.
 //!
 //! A program's first line is its answer. What comes after it (times, who ran what) may differ.

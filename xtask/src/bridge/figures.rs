@@ -69,7 +69,7 @@ fn cell(figure: &Figure, beside: Option<&Figure>) -> String {
     format!("{} / {} {}{}", short(figure.least), short(middle), figure.unit, times.unwrap_or_default())
 }
 
-/// Columns beside each other. With `beside`, all but the first are told in times of the first: of
+/// Columns beside each other. With `beside`, all but the first are given in times of the first: of
 /// the row that it names for a row.
 pub fn table(columns: &[Column], beside: Option<fn(&str) -> &str>) -> String {
     let mut rows: Vec<&str> = Vec::new();

@@ -1,8 +1,8 @@
 //! Programs whose devices are ranks and the GPUs of all ranks, which a driver for tests has:
 //! `mpi-bridge/programs/ranks/gpus.c` with images for both, and without any for GPUs.
 //!
-//! The images for GPUs are for this machine and marked as a GPU's. They are told from those for
-//! ranks by another name of this machine, which clang takes for another target.
+//! The images for GPUs are for this machine and marked as a GPU's. They differ from those for ranks
+//! by another name of this machine, which clang takes for another target.
 
 use super::ranks::{PLAIN, RankSetup, RanksCompiler, RanksExpectation, Room, Test, judge, rank_jobs};
 use super::{MpiInstall, words};

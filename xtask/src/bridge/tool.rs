@@ -1,5 +1,5 @@
 //! The command `gangway` under each launcher: `mpirun` has to find what the checks of `ranks` are
-//! told, `autotune` has to measure, and policies have to believe what is written down.
+//! given, `autotune` has to measure, and policies have to believe what is written down.
 
 use super::{MpiInstall, environment, ranks, words};
 use crate::exec;

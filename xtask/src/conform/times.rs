@@ -2,7 +2,7 @@
 //!
 //! Lives here: minima of interleaved runs, when another round is needed, and the verdict. The aim
 //! is 1.1 times; what fails is 2 times, because a machine that does other things makes single runs
-//! of a second twice as long. A ratio above the aim is measured again before it is told.
+//! of a second twice as long. A ratio above the aim is measured again before it is reported.
 //!
 //! Rejected: medians of few runs. Foreign load only ever adds time, so the least is nearest to the
 //! program's own.

@@ -1,11 +1,11 @@
 //! Every line that the library can print, found in the sources.
 //!
-//! Lives here: finding the calls of the reporters and the text in them, and what is written without
-//! them: where no reporter may be called (a signal's handler, code below the reporters,
-//! the libraries for MPI) lines begin with `gangway: ` in the source. A message whose text is made
-//! elsewhere (a `why` that is passed on) shows as the part that is known. Tried and rejected: a
-//! table of messages with numbers from which the code takes its text; each would be read far from
-//! the place that knows why it is said.
+//! Lives here: finding the calls of the reporters and the text in them, and the lines that are
+//! written without them. Where no reporter may be called (a signal's handler, code below the
+//! reporters, the libraries for MPI) lines begin with `gangway: ` in the source. A message whose
+//! text is made elsewhere (a `why` that is passed on) shows as the part that is known. Tried and
+//! rejected: a table of messages with numbers from which the code takes its text; each would be
+//! read far from the place that knows why it is said.
 
 use super::{ROOMS, sources, text_of};
 use std::collections::BTreeMap;

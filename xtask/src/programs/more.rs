@@ -4,11 +4,14 @@
 //! Lives here: the rows. Scripts say on stderr which runtime was used, asked of the runtime itself,
 //! and how long the program took without what prepares its input.
 //!
-//! Tried and left out: LAMMPS (Debian builds it without its OpenMP package), IQ-TREE (refuses more
-//! threads than cores), Quantum ESPRESSO and ELPA (Debian builds them without OpenMP), CP2K (runs
-//! of it sometimes hung under its own runtime, with one MPI rank and with two; why is not known),
-//! faiss's product quantizer (15 s of work in one thread), PyTorch (its wheel on PyPI is for CUDA,
-//! close to 1 GB).
+//! Tried and left out:
+//! * LAMMPS: Debian builds it without its OpenMP package.
+//! * IQ-TREE: it refuses more threads than cores.
+//! * Quantum ESPRESSO and ELPA: Debian builds them without OpenMP.
+//! * CP2K: runs of it sometimes hung under its own runtime, with one MPI rank and with two; why is
+//!   not known.
+//! * faiss's product quantizer: 15 s of work in one thread.
+//! * PyTorch: its wheel on PyPI is for CUDA, close to 1 GB.
 
 use super::{RealProgram, Workspace, build, needs, program};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use super::chance::Chance;
 use super::{blocks, graph};
 
-/// A deliberate mistake in what OpenMP is told, none in what plain C computes.
+/// A deliberate mistake in what OpenMP is given, none in what plain C computes.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Sabotage {
     None,

@@ -81,8 +81,8 @@ impl Bench<'_> {
     }
 
     /// Most tasks are left out (half of them where the machine has much other work, whose time
-    /// counts), each one is counted once as made and once as run, those that are written have
-    /// names, the others are timed only where those run them, and the report's estimates are near
+    /// counts). Each one is counted once as made and once as run. Those that are written have
+    /// names, and the others are timed only where those run them. The report's estimates are near
     /// the truth.
     fn thinned(&self, program: &str, file: &Path) -> Result<(), String> {
         let (trace, made, is_long) = self.counted(program, file, "1")?;

@@ -11,7 +11,8 @@ pub enum Class {
     Text,
 }
 
-/// The stretches of `source` in order; together they are `source`. Character literals count as code.
+/// The stretches of `source` in order; together they are `source`. Character literals count as
+/// code.
 pub fn stretches(source: &str) -> Vec<(Class, &str)> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();

@@ -2,13 +2,13 @@
 //!
 //! A task is placed when all that it waits for has ended, the first by
 //! [`Order`](placement::order::TaskOrder) first, as long as few are placed that have not ended.
-//! *Ahead*, when all that it waits for is placed, it can be placed where most of its data
-//! will be, if the policy wants it there: then it follows them in a stream of the GPU, without the
-//! host. One that would do better elsewhere waits until it is ready, since by then tasks may have
-//! come that belong there; even so what is placed ahead makes its GPU look busier than others whose
-//! next tasks are not made yet, and blocks wander about (`docs/gpu-model.md`, the stencil): not the
-//! default. Of functions of which none has ended, so that nobody knows how long they take, few are
-//! placed.
+//! *Ahead*, when all tasks that it waits for are placed, it can be placed where most of its data
+//! will be, if the policy wants it there. Then it follows them in a stream of the GPU, without the
+//! host. A task that would do better elsewhere waits until it is ready, since by then tasks may
+//! have come that belong there. Even so, tasks placed ahead make their GPU look busier than GPUs
+//! whose next tasks are not made yet, and blocks wander about (`docs/gpu-model.md`, the stencil).
+//! So this is not the default. Of functions of which none has ended, so that nobody knows how long
+//! they take, few are placed.
 
 use placement::directory::DeviceNumber;
 use placement::forecast::ForecastHandle;

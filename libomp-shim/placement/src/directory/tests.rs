@@ -1,6 +1,6 @@
-//! The directory against a plain model: programs of regions by chance, whose copies are made at
-//! once, as the directory says, and whose answers are those of the same program where every region
-//! copies everything there and back.
+//! The directory against a plain model: random programs of regions. Their copies are made at once,
+//! as the directory says. Their results must be those of the same program where every region copies
+//! all data there and back.
 
 use super::*;
 

@@ -2,16 +2,17 @@
 //! *lifelines*.
 //!
 //! A thief that got nothing leaves its name, and is reported once. So word of work spreads to those
-//! that have none, and costs nothing where all are busy. Where nobody has left a name a lifeline is
-//! notified: a rank at a distance of 1, 2, 4, … in turn, so that any rank reaches any other in as
-//! many steps as their number has bits (the hypercube of Saraswat et al., *Lifeline-based global
-//! load balancing*, PPoPP 2011; there thieves leave their names along its edges, and so ask along
-//! them. Here they leave them where they ask anyway). Lifelines may well be busy; hence the
+//! that have none, and costs nothing where all are busy. Where no thief has left a name a lifeline
+//! is notified: a rank at a distance of 1, 2, 4, … in turn. So any rank reaches any other in as
+//! many steps as their number has bits. This is the hypercube of Saraswat et al., *Lifeline-based
+//! global load balancing*, PPoPP 2011. There thieves leave their names along its edges, and so ask
+//! along them. Here they leave them where they ask anyway. Lifelines may well be busy; hence the
 //! [`PACE`].
 //!
-//! Rejected: names of two ranks left with each rank at the start, a tree on which the first word
-//! reaches everybody (lifelines do that, too), and telling all names at once (they come in the
-//! middle of the same region).
+//! Rejected:
+//! * Names of two ranks left with each rank at the start, a tree on which the first word reaches
+//!   all ranks: lifelines do that, too.
+//! * Notifying all names at once: they come in the middle of the same region.
 
 use std::collections::VecDeque;
 

@@ -11,9 +11,9 @@ pub const ATTEMPTS: u32 = 1;
 /// Tips followed in vain in a row after which it follows no more.
 pub const TIPS: u32 = 2;
 
-/// Word that regions wait at an origin. It dies by being used: who tells somebody halves it, as the
-/// other will take half; every region that ends where it is kept takes one off, as one will have
-/// ended there, too; and who has asked there in vain forgets it.
+/// Word that regions wait at an origin. It is used up in three ways. A rank that passes it on
+/// halves it, as the other rank will take half. Every region that ends where it is kept takes one
+/// off, as one will have ended at the origin, too. A rank that has asked there in vain forgets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tip {
     /// The rank where they wait.

@@ -4,8 +4,8 @@
 //! Copies belong to kernel threads, through `pthread_setspecific`: a thread of a team keeps its
 //! kernel thread between regions, so what is written in one region is there in the next (5.2 §5.2).
 //! The main thread of the process uses the original. A copy is made at the first access, by the
-//! constructor that was registered, else from what the original held when any thread first asked
-//! for the variable; it is destroyed when its kernel thread ends.
+//! constructor that was registered. Without one it gets the value that the original held when any
+//! thread first asked for the variable. It is destroyed when its kernel thread ends.
 //!
 //! Tried and rejected: an array per variable, indexed by a small thread number, behind the `cache`
 //! argument. Numbers are used again by other threads, and the array must grow under readers;

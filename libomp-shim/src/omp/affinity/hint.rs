@@ -1,17 +1,17 @@
 //! The `affinity` clause of tasks (OpenMP 5.2, section 12.5.2): a task is queued for the thread
 //! that last ran one that named the same data.
 //!
-//! A team that meets the clause gets a [`HintTable`]: which thread was the last for an address (by
-//! cache line, hashed; a line that collides is forgotten), and an *inbox* per thread, first come,
-//! first served. A thread looks into its own inbox before its own deque. Of the locations that a
-//! clause lists the longest counts, the first of equals.
+//! A team that meets the clause gets a [`HintTable`]. It records which thread was the last for an
+//! address (by cache line, hashed; a line that collides is forgotten). It has an *inbox* per
+//! thread, first come, first served. A thread looks into its own inbox before its own deque. Of the
+//! locations that a clause lists the longest counts, the first of equals.
 //!
 //! It is a hint, and may cost little:
 //!
-//! * An inbox is one more queue that everybody sees. Others take from it when they are about to
-//!   sleep, or have looked around in vain for [`LOOKS_BEFORE_FAR`] times ([`LOOKS_BEFORE_NEAR`] on
-//!   the same memory node): a thread that is busy elsewhere delays its tasks by microseconds, one
-//!   that never looks again delays nothing for good.
+//! * An inbox is one more queue that everybody sees. Other threads take from it when they are about
+//!   to sleep, or have searched in vain [`LOOKS_BEFORE_FAR`] times ([`LOOKS_BEFORE_NEAR`] on the
+//!   same memory node). So a thread that is busy elsewhere delays its tasks by microseconds, and a
+//!   thread that never searches again delays no task for good.
 //! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
 //!   team queue, as with stolen tasks.
 //! * For a thread whose inbox is full ([`INBOX_TASKS`]), that has not started, or takes no part in
@@ -21,10 +21,12 @@
 //! Who runs the task in the end is the last for its data from then on. Programs whose compiler
 //! drops the clause (GCC) make no table, and pay a test per task.
 //!
-//! Rejected: a key per page (neighbouring elements that different threads work on would all go to
-//! one of them), the deque of the other thread (only its owner may push), and memory nodes as the
-//! finest unit (of two threads that share a cache with nobody in between, only one has the data
-//! there).
+//! Rejected:
+//! * A key per page: neighbouring elements that different threads work on would all go to one of
+//!   them.
+//! * The deque of the other thread: only its owner may push.
+//! * Memory nodes as the finest unit: of two threads that share a cache with no other thread in
+//!   between, only one has the data there.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};

@@ -16,8 +16,8 @@
 //!
 //! Every function is thread-safe. `omp_set_default_allocator` and `omp_get_default_allocator` have
 //! nothing to do here: they are a store to and a load from `Icv::def_allocator` of the calling
-//! task, and a null allocator passed to an allocating function means that value, which the caller
-//! puts in.
+//! task. A null allocator passed to an allocating function means that value, which the caller puts
+//! in.
 
 mod block;
 mod nodes;

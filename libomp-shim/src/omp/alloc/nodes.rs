@@ -2,9 +2,9 @@
 //!
 //! Ordinary memory are the nodes of the processors that the process may use, as far as its memory
 //! may lie there. A machine can have more: fast memory on the package, large memory behind a link.
-//! What the kernel says of each node (its size, and, where the firmware tells, bandwidth and
-//! latency as seen from the nearest processors) decides: a space is the nodes that are better in
-//! its respect than every ordinary one.
+//! The kernel's data about each node decide: its size, and, where the firmware provides them,
+//! bandwidth and latency as seen from the nearest processors. A space is the nodes that are better
+//! in its respect than every ordinary one.
 //!
 //! | space | nodes |
 //! |---|---|

@@ -16,8 +16,8 @@
 //! | [`stuck`], [`verdict`] | what follows from that |
 //!
 //! What may not live here: anything that waits or wakes. Whoever waits says so here before, and
-//! goes on without asking; without the variable that costs a load. What persistent tasks
-//! and objects have been asked and cannot begin they say themselves (`persistent::stuck`,
+//! goes on without asking; without the variable that costs a load. What persistent tasks and
+//! objects have been asked and cannot begin they say themselves (`persistent::stuck`,
 //! `remote::object::stuck`).
 //!
 //! *What is found.* A **cycle**: waits each of which needs something that comes about only when the
@@ -26,15 +26,16 @@
 //! what is needed any code of the other rank might send them; such a cycle is reported when both
 //! ranks have been still for some looks. And **nobody**: no rank runs any code of the program, no
 //! message and no copy is under way, and somebody waits, in three looks half a second apart. Kernel
-//! threads that have nothing to do with OpenMP are not seen: one of them may set a future, or make
-//! a condition true, so the line says what the runtime knows, and the program is not ended.
+//! threads that have nothing to do with OpenMP are not seen. One of them may set a future, or make
+//! a condition true. So the line says what the runtime knows, and the program is not ended.
 //!
 //! *Who looks.* A kernel thread of rank 0 asks all ranks every half a second. A process without
 //! ranks asks itself.
 //!
-//! Rejected: probes that travel along the edges (Chandy, Misra and Haas 1983), which find cycles
-//! without a rank that knows all, but nothing where a future is simply forgotten, the usual
-//! mistake; a watch in each rank that tells of long waits (most are no mistake).
+//! Rejected:
+//! * Probes that travel along the edges (Chandy, Misra and Haas 1983): they find cycles without a
+//!   rank that knows all. They find nothing where a future is simply forgotten, the usual mistake.
+//! * A watch in each rank that reports long waits: most are no mistake.
 
 use ult::watch;
 

@@ -4,9 +4,9 @@
 //! may not: names of functions ([`super::symbols`]), and unwinding ([`super::super::tool::code`]).
 //!
 //! A call's place is the first return address on the stack that is not the library's, found by the
-//! unwinder: nothing has to be passed down through the fronts, and nothing is paid where nobody
-//! asks. Where clang's `ident_t` says a file and a line (it does with `-g`), that comes before the
-//! address.
+//! unwinder. So nothing has to be passed down through the fronts, and the search costs nothing
+//! where no check asks. Where clang's `ident_t` says a file and a line (it does with `-g`), that
+//! comes before the address.
 //!
 //! Rejected: return addresses taken at each entry point, in assembly: a wrapper around some forty
 //! functions for a few lines on standard error.

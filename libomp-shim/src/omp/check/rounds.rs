@@ -1,7 +1,7 @@
 //! Looks at all ranks: rank 0 asks, everybody answers, half a second later again.
 //!
 //! An answer is made where the question is handled, in the middle of the bridge, so it does not
-//! count itself: while nothing else goes on, all ranks together have handled as many messages as
+//! count itself. While nothing else goes on, all ranks together have handled as many messages as
 //! they have sent (`docs/protocols/bridge.md`, the waves).
 
 use core::ffi::c_void;

@@ -6,10 +6,10 @@
 //! on, whatever else runs.
 //!
 //! Messages of a library are another matter: any code of the other rank may be about to send one. A
-//! wait for one is stuck if neither rank has run anything for some looks (who receives would not
-//! see what has come while its workers compute), all code that waits on the other is stuck, and
-//! nobody there waits with the other end of the message. Code that is still to come to that rank is
-//! not seen, so this holds as far as the runtime sees.
+//! wait for a message is stuck if three conditions hold. Neither rank has run anything for some
+//! looks (a receiver would not see a message that has come while its workers compute). All code
+//! that waits on the other rank is stuck. No code there waits with the other end of the message.
+//! Code that is still to come to that rank is not seen, so this holds as far as the runtime sees.
 
 use std::collections::HashMap;
 

@@ -6,9 +6,9 @@
 //! places differ
 //!
 //! * if one is the end of the region: who is there comes to no barrier any more;
-//! * if compiled code has called for different constructs: gcc's calls are one for `barrier` and
-//!   the ends of loops and `single` whose threads need nothing from the runtime, one for the ends
-//!   of other loops, one for those of sections; clang says what each is for;
+//! * if compiled code has called for different constructs. The calls of clang name their construct.
+//!   Those of gcc are three: one for `barrier` and the ends of loops and `single` whose threads
+//!   need nothing from the runtime, one for the ends of other loops, one for those of sections;
 //! * if clang says a line for both (`-g`), and they are two.
 //!
 //! In cancelled regions and in the child of a fork nothing is reported: threads leave barriers

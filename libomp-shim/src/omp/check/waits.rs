@@ -13,9 +13,9 @@ use crate::omp::remote::server::SERVER;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
 
-/// Code of the program that runs in a task of its own: a function that was invoked or that an event
-/// has fired, a handler of an object, a procedure of a persistent task, a target region for another
-/// rank.
+/// Code of the program that runs in a task of its own. It is one of these: a function that was
+/// invoked or that an event has fired, a handler of an object, a procedure of a persistent task, a
+/// target region for another rank.
 #[derive(Clone, Debug)]
 pub struct CodeActivity {
     /// Its address.

@@ -1,6 +1,6 @@
-//! GPUs that have failed a task of a function of the program's: other tasks of that kind leave them
-//! alone, as far as they have a choice, since a context that an error has met is of no use any
-//! more. A hint, for the first 64 devices.
+//! GPUs that have failed a task of a function of the program's. Other tasks of that kind avoid them
+//! as far as they have a choice, since a context that an error has met is of no use any more. A
+//! hint, for the first 64 devices.
 //!
 //! What may not live here: failures of regions, which end the program.
 

@@ -59,9 +59,9 @@ pub fn has_streams(slot: &DeviceSlot) -> bool {
     slot.device.orders_operations()
 }
 
-/// The device with this number, if it has streams. Of any of them that on which a task before the
-/// running one has queued its work, else the one on which this process runs least: who asks is in
-/// the middle of its code and cannot wait for an admission.
+/// The device with this number, if it has streams. For "any GPU" it is the device on which a
+/// task before the running one has queued its work, else the device on which this process runs
+/// least. The caller is in the middle of its code and cannot wait for an admission.
 fn device(here: CurrentThread, number: i64) -> Option<&'static DeviceSlot> {
     let devices = || usable().iter().filter(|slot| has_streams(slot));
     if number != i64::from(ANY_GPU) {

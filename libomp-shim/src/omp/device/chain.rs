@@ -1,21 +1,21 @@
 //! Regions that follow each other on a device without the host in between: what one has to wait
 //! for, the device waits for.
 //!
-//! A task of a region whose code is known to launch it first, and to look at nothing before
-//! ([`launches`]), begins when the tasks of the same kind that it depends on have *queued* their
-//! work, not when that is over. If its work only needs what is on the device already, it is queued
-//! behind theirs ([`super::interface::Launch::after`]). If not (something is to be copied, a mapper
-//! is to be called, it is another device) the task waits for them here, as it would have
-//! before it began. It is complete after them, so that whoever depends on it finds what they have
-//! done on the host, too.
+//! The code of some regions' tasks is known to launch the region first, and to look at nothing
+//! before ([`launches`]). Such a task begins when the tasks of the same kind that it depends on
+//! have *queued* their work, not when that is over. If its work only needs what is on the device
+//! already, it is queued behind theirs ([`super::interface::Launch::after`]). If not (something is
+//! to be copied, a mapper is to be called, it is another device) the task waits for them here, as
+//! it would have before it began. It is complete after them, so that whoever depends on it finds
+//! what they have done on the host, too.
 //!
 //! A region lets others follow it while it runs if nothing is copied when it ends ([`queued`]):
 //! they would have to wait for that.
 //!
-//! Where the device is the runtime's choice, those before it say which one it has to be ([`lead`]):
-//! if it is chosen, the region follows them; if not, it is placed when they are over
-//! ([`super::place::choose`]). What regions keep ([`super::resident`]) is there for those that
-//! follow if they map just that, no more and no less ([`map::is_there`]). The page is
+//! Where the device is the runtime's choice, the regions before it say which device it has to be
+//! ([`lead`]). If that device is chosen, the region follows them. If not, it is placed when they
+//! are over ([`super::place::choose`]). What regions keep ([`super::resident`]) is there for those
+//! that follow if they map just that, no more and no less ([`map::is_there`]). The page is
 //! `docs/protocols/chain.md`.
 //!
 //! What may not live here: who waits for whom ([`crate::omp::depend`]), streams and events (the
@@ -97,9 +97,10 @@ pub fn wait_for_keeping(task: &Task) {
     }
 }
 
-/// The device with all that the tasks before the running one have queued and that may not be over,
-/// if nothing is to be copied for a region with this list, which `stays_resident` what it maps or
-/// does not, to follow it there. Otherwise those are waited for. The caller has no admission.
+/// The device that has all unfinished work that the tasks before the running one have queued. It is
+/// returned only if nothing is to be copied for a region with this list, which may leave its
+/// storage there (`stays_resident`), to follow that work. Otherwise the work is waited for. The
+/// caller has no admission.
 pub fn lead(here: CurrentThread, items: &[MapItem], stays_resident: bool) -> Option<i32> {
     if !here.task.flags().has(TaskFlags::QUEUES) {
         return None;

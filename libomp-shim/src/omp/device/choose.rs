@@ -1,8 +1,8 @@
 //! `ompx_device_any`: the device of a region, chosen by the runtime.
 //!
 //! The choice is made when the region is about to run, its dependences met or queued on a GPU
-//! ([`super::chain`]); its number is taken earlier, where it is created, as far as the
-//! compiler says so then ([`announce`]). How it is chosen is the policy's business
+//! ([`super::chain`]). Its number is taken earlier, where it is created, if the compiler tells then
+//! that it is such a region ([`announce`]). How it is chosen is the policy's business
 //! ([`super::place`]). What may not live here: moving data that are elsewhere; a region finds what
 //! its own maps bring.
 
@@ -79,9 +79,9 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
     announced
 }
 
-/// Whether a region with this list keeps what it maps; one that was announced to and cannot is
-/// preceded by what makes all of it valid on the host, so that the list may have to be read anew.
-/// It waits for those before it then.
+/// Whether a region with this list keeps what it maps. Before a region that was announced to keep
+/// and cannot, all of its data are made valid on the host, so that the list may have to be read
+/// anew. It waits for those before it then.
 pub fn stays_resident(region: AnnouncedRegion, items: &[MapItem]) -> bool {
     let suits = region.stays_resident && resident::suits(items);
     if region.stays_resident && !suits {

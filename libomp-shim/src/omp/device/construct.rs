@@ -2,8 +2,8 @@
 //! `target update` (OpenMP 5.2 §13).
 //!
 //! An error of the program (storage that has to be present and is not, overlapping storage) and a
-//! device that fails end the program with a line: there is nobody to tell, and going on would
-//! compute something else.
+//! device that fails end the program with a line. The construct cannot return an error, and going
+//! on would compute something else.
 
 use super::interface::{Convention, DeviceCode, DeviceFailure, Launch};
 use super::map::{self, Brought, MapEntered, MapHolder, MapItem, MapRole};

@@ -2,11 +2,11 @@
 //! once per device, so that each device has variables of its own.
 //!
 //! The loader knows objects by path and inode. Each copy is an anonymous file of its own, reached
-//! as `/proc/self/fd/<n>`; the descriptor stays open as long as the loader knows the object, or
-//! another copy would get the number, the path, and with them the object that is loaded already.
-//! That may be longer than it is in use: an object with unique symbols stays, and inside of another
-//! `dlclose` the loader lets go later. Rejected: a file in `/tmp` (has to be writable, stays behind
-//! when a program is killed).
+//! as `/proc/self/fd/<n>`. The descriptor stays open as long as the loader knows the object.
+//! Otherwise another copy would get the number, the path, and with them the object that is loaded
+//! already. That may be longer than it is in use: an object with unique symbols stays, and inside
+//! of another `dlclose` the loader lets go later. Rejected: a file in `/tmp` (has to be writable,
+//! stays behind when a program is killed).
 
 use core::ffi::{CStr, c_void};
 use std::ffi::CString;

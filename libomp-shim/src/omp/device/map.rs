@@ -1,19 +1,21 @@
 //! Mapping: what a list of map items does to a device (OpenMP 5.2 §5.8.3, §13.3 to §13.6).
 //!
-//! Lives here: items, and updating from and to a device. The fronts translate what their compilers
-//! pass into lists of [`MapItem`]s; the differences between compilers end there. May not live here:
-//! how a range is found and counted ([`super::table`]), launching ([`super::construct`]).
+//! Lives here: the items of a list, and updates to and from a device. The fronts translate what
+//! their compilers pass into lists of [`MapItem`]s, so no difference between compilers goes beyond
+//! them. May not live here: how a range is found and counted ([`super::table`]), launching
+//! ([`super::construct`]).
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `enter` | entering a list: room, counts, copies to the device, attached pointers |
-//! | `leave` | leaving it: counts, copies back, freed room |
+//! | `leave` | leaving a list: counts, copies back, freed room |
 //!
-//! A list is worked off under the table's lock, until its copies are over: who finds storage
-//! present finds it filled. The lock suspends who waits for it, so a worker is never held; lists of
-//! one device follow each other. Rejected: a state per range and a shorter lock. It is quicker
-//! where several threads map large storage to one device at the same time, and can come when
-//! something needs it.
+//! A list is processed under the lock of the mapping table until its copies are over. So a region
+//! that finds storage present finds it filled. A context that waits for the lock is suspended, so
+//! its worker is never blocked. The lists of one device are processed one after the other.
+//!
+//! Rejected: a state per range and a shorter lock. This is quicker where several threads map large
+//! storage to one device at the same time. It can be added when a program needs it.
 
 use core::ops::Range;
 
@@ -29,45 +31,46 @@ mod leave;
 pub use enter::{MapEntered, are_values, enter, enter_as, values_alone};
 pub use leave::{Brought, leave, leave_as};
 
-/// Who enters or leaves a list.
+/// The kind of construct that enters or leaves a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapHolder {
-    /// A data construct: what it maps stays until another one says otherwise.
+    /// A data construct: its storage stays mapped until another data construct ends the mapping.
     Data,
-    /// A region: until its end.
+    /// A region: its storage stays mapped until the region ends.
     Region,
-    /// A region that leaves what it maps for others ([`super::resident`]).
+    /// A region that leaves resident copies for other regions ([`super::resident`]).
     Resident,
 }
 
-/// What an item says, a set.
+/// The set of flags of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapFlags(u16);
 
 impl MapFlags {
-    /// Copied to the device when it is new there.
+    /// The storage is copied to the device when it is new there.
     pub const TO: Self = Self(1);
-    /// Copied back when it leaves.
+    /// The storage is copied back when its mapping ends.
     pub const FROM: Self = Self(2);
-    /// Copied whether new or not.
+    /// The storage is copied whether it is new or not.
     pub const ALWAYS: Self = Self(4);
-    /// Leaves whatever holds it.
+    /// The mapping ends, whatever its count is.
     pub const DELETE: Self = Self(8);
-    /// An error when it is not there.
+    /// It is an error if the storage is not on the device.
     pub const PRESENT: Self = Self(16);
-    /// Held against `delete` (`ompx_hold`).
+    /// The mapping is held against `delete` (`ompx_hold`).
     pub const HOLD: Self = Self(32);
-    /// Nobody wrote the clause: larger than what is mapped is no error.
+    /// The clause is implicit: it is no error if the storage is larger than what is mapped.
     pub const IMPLICIT: Self = Self(64);
-    /// The list counts a range once, however often it is named in it (gcc's lists).
+    /// The list counts a range once, however often it names the range (gcc's lists).
     pub const ONCE: Self = Self(128);
-    /// Storage that the program has in static memory is mapped to the device's own variable, if it
-    /// has any (gcc's lists).
+    /// Static storage of the program is mapped to the device's own variable, if the device has one
+    /// (gcc's lists).
     pub const STATICS: Self = Self(256);
-    /// The range around members that follow: may overlap ranges that are there.
+    /// The range surrounds members that follow in the list. It may overlap ranges that are on the
+    /// device.
     pub const AROUND: Self = Self(512);
-    /// Copied to the device when the item before it is new there, too: a descriptor of what that
-    /// is.
+    /// The item describes the item before it. It is also copied to the device when that item is new
+    /// there.
     pub const DESCRIBES: Self = Self(1024);
 
     /// Both sets together.
@@ -75,12 +78,12 @@ impl MapFlags {
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// `other` when `condition`, nothing otherwise, added.
+    /// With `other` added if `condition` holds.
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {
         if condition { self.with(other) } else { self }
     }
-    /// Is everything in `other` here?
+    /// Does the set contain all flags of `other`?
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -91,27 +94,28 @@ impl MapFlags {
 pub enum MapRole {
     /// Storage of its own.
     Storage,
-    /// A part of storage that another item of the list counts.
+    /// A part of storage; another item of the list counts that storage.
     Member,
-    /// Storage that the pointer at `base` points to; the pointer is mapped, too, and attached.
+    /// Storage that the pointer at `base` points to. The pointer is mapped, too, and attached.
     Pointee {
-        /// The pointer is a part of storage that another item counts.
+        /// The pointer is a part of storage; another item counts that storage.
         member: bool,
     },
-    /// The pointer at `base` is attached to what is at `begin`, of which it points `size` bytes to
-    /// the front.
+    /// The pointer at `base` is attached to the storage at `begin`. It points `size` bytes before
+    /// that storage.
     Attach {
-        /// As often as it was attached, it has to be detached (gcc's lists). Otherwise only what is
-        /// new, or [`MapFlags::ALWAYS`].
+        /// The pointer has to be detached as often as it was attached (gcc's lists). Otherwise it
+        /// is attached only if the pointer or the storage is new, or with [`MapFlags::ALWAYS`].
         counted: bool,
     },
-    /// The pointer at `base` is attached no more.
+    /// The pointer at `base` is detached.
     Detach,
-    /// A copy for this region alone, filled with [`MapFlags::TO`].
+    /// A copy for this region alone. [`MapFlags::TO`] fills it.
     Private,
     /// The value `base` itself.
     Value,
-    /// Only an address: the device's where mapped when the list is through, else the host's.
+    /// An address without storage. If it is mapped after all items were entered, the region gets
+    /// the device's address, else the host's.
     Address,
 }
 
@@ -120,14 +124,14 @@ pub enum MapRole {
 pub struct MapItem {
     /// The first byte, on the host.
     pub begin: usize,
-    /// What the region's address is computed from: it gets `device(begin) - (begin - base)`. For
-    /// some roles something else.
+    /// The base of the address that the region gets: `device(begin) - (begin - base)`. Some roles
+    /// give it another meaning; see [`MapRole`].
     pub base: usize,
-    /// Bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// What it is.
+    /// The role of the item.
     pub role: MapRole,
-    /// What is said about it.
+    /// The flags of the item.
     pub flags: MapFlags,
 }
 
@@ -136,24 +140,25 @@ impl MapItem {
         self.begin..self.begin.wrapping_add(self.size)
     }
 
-    /// The range and what is said about it, if it is storage that the region uses on the device.
+    /// The range and the flags of the item, if it is storage that the region uses on the device.
     pub fn on_device(&self) -> Option<(Range<usize>, MapFlags)> {
         (self.is_storage() && self.size > 0).then(|| (self.range(), self.flags))
     }
 
-    /// Does it stand for an address only: by its role, or because there are no bytes?
+    /// Does the item stand for an address only, by its role or because it has no bytes?
     fn is_address(&self) -> bool {
         self.role == MapRole::Address || self.is_storage() && self.size == 0
     }
 
-    /// The part of the list's items that concern storage: not copies, values, addresses.
+    /// Is the item storage, and not a private copy, a value or an address?
     fn is_storage(&self) -> bool {
         matches!(self.role, MapRole::Storage | MapRole::Member | MapRole::Pointee { .. })
     }
 }
 
-/// Does the list bring all that a region with it can reach, apart from static storage? An address
-/// that no item of the list maps may be one of what another construct has mapped on some device.
+/// Does the list map all storage that its region can reach, apart from static storage? It does not
+/// if it contains an address that none of its items maps. Another construct may have mapped that
+/// address on some device.
 pub fn is_complete(items: &[MapItem]) -> bool {
     let maps = |address: usize| {
         items.iter().filter_map(MapItem::on_device).any(|(range, _)| range.contains(&address))
@@ -161,10 +166,12 @@ pub fn is_complete(items: &[MapItem]) -> bool {
     items.iter().filter(|item| item.is_address()).all(|item| maps(item.begin))
 }
 
-/// Is all that a region with this list uses on the device, so that nothing is copied before it,
-/// whatever those do that it follows? What regions keep there is, for one that `stays_resident`,
-/// too, and maps just what they have mapped; parts of it, and what is around it, are others' data
-/// when those have ended.
+/// Is all storage that a region with this list uses on the device? Then nothing is copied before
+/// the region, whatever the regions before it do.
+///
+/// For a region that `stays_resident`, resident copies count as well, if the region maps exactly
+/// the range of the copy. A part of a resident copy, or a larger range, becomes other data when the
+/// regions that use the copy have ended.
 pub fn is_there(slot: &DeviceSlot, items: &[MapItem], stays_resident: bool) -> bool {
     let table = slot.lock();
     let is_mapped = |begin: usize, size: usize| match table.place(begin, size) {
@@ -177,7 +184,7 @@ pub fn is_there(slot: &DeviceSlot, items: &[MapItem], stays_resident: bool) -> b
     let maps = |address: usize| {
         items.iter().filter_map(MapItem::on_device).any(|(range, _)| range.contains(&address))
     };
-    // An address in what others keep at the moment is the host's a moment later.
+    // An address in a resident copy of other regions may be the host's address a moment later.
     let lasts = |address: usize| match table.place(address, 0) {
         MappedRange::Inside(start) => {
             maps(address) || table.get(start).is_some_and(|mapped| !mapped.resident)
@@ -197,36 +204,36 @@ pub fn is_there(slot: &DeviceSlot, items: &[MapItem], stays_resident: bool) -> b
                 && is_mapped(item.base, size_of::<usize>())
         }
         MapRole::Attach { .. } | MapRole::Detach => false,
-        // What is copied for the region alone is the task's own, as a rule; it comes from the host.
+        // A private copy comes from the host. As a rule its storage belongs to the task alone.
         MapRole::Private => !resident::knows(&item.range()),
         MapRole::Address => lasts(item.begin),
         MapRole::Value => true,
     })
 }
 
-/// Is it just this range?
+/// Is exactly this range mapped?
 fn suits_resident(mapped: &Mapped, begin: usize, size: usize) -> bool {
     mapped.host == (begin..begin + size) || ult::mutant!(part_of_resident_is_there)
 }
 
-/// What a list means for a device's memory, in bytes.
+/// How much memory of a device a list needs, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryNeed {
-    /// Storage that is there.
+    /// Storage that is on the device.
     pub present: u64,
-    /// The part of that which is there only as long as regions use it.
+    /// The part of `present` that is there only as long as regions use it.
     pub resident: u64,
     /// Storage that would be mapped.
     pub fresh: u64,
-    /// The part of that which would be copied to the device.
+    /// The part of `fresh` that would be copied to the device.
     pub to: u64,
     /// Copies for the region alone.
     pub private: u64,
 }
 
 impl MemoryNeed {
-    /// What the list means for a device with this table; without one nothing is there. Members
-    /// count with what they are a part of.
+    /// How much memory the list needs on a device with this table. Without a table no storage is
+    /// present. Members count with the storage that they are a part of.
     pub fn of(items: &[MapItem], table: Option<&MappingTable>) -> Self {
         let mut need = Self::default();
         for item in items {
@@ -257,7 +264,7 @@ impl MemoryNeed {
 /// Reads the host's pointer at `address`.
 ///
 /// # Safety
-/// A pointer is there.
+/// A pointer is at `address`.
 unsafe fn host_pointer(address: usize) -> usize {
     // SAFETY: as the caller says; structures may be packed.
     unsafe { (address as *const usize).read_unaligned() }
@@ -273,8 +280,9 @@ fn absent(item: &MapItem) -> DeviceFailure {
     )
 }
 
-/// The device's own variable for storage that is not mapped: `declare target`, as gcc's programs
-/// have it (they do not say which variables are). `None` where the device shares the program's.
+/// The device's own variable for storage that is not mapped: a `declare target` variable of a
+/// program of gcc's. Such programs do not say which variables have one. `None` where the device
+/// shares the variable of the program.
 fn own_variable(slot: &DeviceSlot, table: &MappingTable, item: &MapItem) -> Option<Mapped> {
     let range = item.range();
     if !item.flags.has(MapFlags::STATICS)
@@ -290,7 +298,7 @@ fn own_variable(slot: &DeviceSlot, table: &MappingTable, item: &MapItem) -> Opti
 /// Updates the items that are present, to the device or from it (5.2 §13.4).
 ///
 /// # Errors
-/// A range is not there that has to be; the device failed.
+/// A range that must be present is not; the device failed.
 ///
 /// # Safety
 /// The storage of all items is valid on the host.
@@ -306,7 +314,7 @@ pub unsafe fn update(slot: &DeviceSlot, items: &[MapItem]) -> Result<(), DeviceF
             _ => None,
         };
         let Some(mapped) = mapped else { continue };
-        // SAFETY: as the caller says; the copy is as large.
+        // SAFETY: as the caller says; the copy has the same size.
         unsafe {
             if item.flags.has(MapFlags::TO) {
                 batch.fill(mapped, item.range())?;

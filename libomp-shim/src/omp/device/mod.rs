@@ -1,9 +1,9 @@
-//! Devices (OpenMP 5.2 §13): what target constructs and the `omp_target_*` routines mean.
+//! Devices (OpenMP 5.2 §13): what target constructs and the `omp_target_*` routines do.
 //!
-//! | room | what lives there |
+//! | module | what lives there |
 //! |---|---|
 //! | [`interface`] | the trait that every kind of device implements |
-//! | [`table`], [`map`] | which host storage has a copy on a device, and what a list of map items does to it |
+//! | [`table`], [`map`] | the mapping table of a device, and the effect of a list of map items |
 //! | [`transfer`] | copies, and waiting for a device |
 //! | [`pipeline`] | copies in pieces by way of the host |
 //! | [`choose`] | the device of a region that leaves the choice to the runtime |
@@ -12,26 +12,26 @@
 //! | [`work`] | tasks of functions that use such a stream |
 //! | [`avoided`] | GPUs that have failed such tasks |
 //! | [`version`] | tasks that have a function for the host and one for GPUs |
-//! | [`place`] | by which policy, and what it has to know |
+//! | [`place`] | the placement policy, and the figures that it needs |
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`program`] | code and variables that the program brings for devices |
-//! | [`memory`] | what the device memory routines do |
+//! | [`memory`] | the device memory routines |
 //! | [`interop`] | interop objects, and the program's own streams |
 //! | [`spaces`] | memory of devices by allocators |
-//! | [`host`], [`image`] | the host itself behind an address space of its own |
-//! | [`resident`] | what regions leave on devices for the next ones |
-//! | [`array`] | arrays of the program whose blocks are where they are used |
-//! | [`gpu`] | GPUs, which `cuda-offload` has |
+//! | [`host`], [`image`] | the host device |
+//! | [`resident`] | copies that regions leave on devices for the next regions |
+//! | [`array`] | arrays of the program whose blocks lie where they are used |
+//! | [`gpu`] | GPUs; the crate `cuda-offload` drives them |
 //! | [`rank`] | other MPI ranks |
-//! | [`statics`] | what is static storage of the program |
+//! | [`statics`] | which storage of the program is static |
 //!
-//! Two fronts lead here, `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a
+//! Two fronts call this module: `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a
 //! [`construct::TargetRegion`] with a list of [`map::MapItem`]s.
 //!
-//! Devices are numbered from 0 in the order in which they were added. The initial device is none of
-//! them: it has no table, and what names it never comes here. Its number is the number of devices.
-//! With ranks these come first, then the GPUs of all ranks in their order, alike on every rank
-//! ([`DeviceOwner`]).
+//! Devices are numbered from 0 in the order in which they were added. The number of the initial
+//! device is the number of devices. The initial device has no table, and constructs that name it
+//! never call this module. With ranks, the ranks come first, then the GPUs of all ranks in the
+//! order of ranks. So a number means the same device on every rank ([`DeviceOwner`]).
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut, Range};
@@ -75,33 +75,33 @@ pub mod transfer;
 pub mod version;
 pub mod work;
 
-/// Whose a device is.
+/// To which rank a device belongs, and whether it is a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOwner {
     /// The rank; 0 without ranks.
     pub rank: u32,
-    /// Which of its GPUs it is; `None`: its processors.
+    /// The number of the GPU on its rank; `None`: the processors of the rank.
     pub gpu: Option<u32>,
 }
 
-/// A device with what the core keeps about it.
+/// A device, with the data that the core keeps about it.
 pub struct DeviceSlot {
-    /// Its number.
+    /// The device number.
     pub number: i32,
-    /// Whose it is.
+    /// The rank that the device belongs to.
     pub owner: DeviceOwner,
     /// The device.
     pub device: Box<dyn Device>,
     lock: Lock,
-    /// Touched only under `lock`.
+    /// Accessed only under `lock`.
     table: UnsafeCell<MappingTable>,
     /// The program's images on this device.
     pub programs: program::ProgramLoaded,
-    /// Regions that this process runs there.
+    /// How many regions of this process run on the device.
     running: AtomicU32,
-    /// What those who choose devices know of it.
+    /// The load of the device, as the placement policy sees it.
     pub placing: place::LoadOfDevice,
-    /// A tool has been notified that there is such a device.
+    /// A tool has been notified that this device exists.
     pub notified: First,
 }
 
@@ -110,18 +110,18 @@ pub struct RunningRegion<'a>(&'a DeviceSlot);
 
 impl Drop for RunningRegion<'_> {
     fn drop(&mut self) {
-        // ORDERING: Relaxed; a load that need not be exact.
+        // ORDERING: Relaxed; the load need not be exact.
         self.0.running.fetch_sub(1, Ordering::Relaxed);
         place::load::there_may_be_room();
     }
 }
 
-// SAFETY: the table is touched only under the lock; the rest is Sync.
+// SAFETY: the table is accessed only under the lock; the rest is Sync.
 unsafe impl Sync for DeviceSlot {}
 // SAFETY: as above.
 unsafe impl Send for DeviceSlot {}
 
-/// The table of a device, locked.
+/// The mapping table of a device, locked.
 pub struct TableGuard<'a>(&'a DeviceSlot);
 
 impl Deref for TableGuard<'_> {
@@ -145,18 +145,18 @@ impl Drop for TableGuard<'_> {
     }
 }
 
-/// Copies are aligned at least like this, which is a cache line and the widest vector.
+/// The least alignment of copies in bytes: that of a cache line and of the widest vector.
 const ALIGN: usize = 64;
-/// Nobody relies on more than a page.
+/// The largest alignment that a copy keeps: no program relies on more than a page.
 const PAGE: usize = 4096;
 
 impl DeviceSlot {
-    /// A device with an empty table.
+    /// A device of this process with an empty mapping table.
     pub fn new(number: i32, device: Box<dyn Device>) -> Self {
         Self::of(number, DeviceOwner::default(), device)
     }
 
-    /// The same of this rank, or this GPU of it.
+    /// A device of this owner with an empty mapping table.
     fn of(number: i32, owner: DeviceOwner, device: Box<dyn Device>) -> Self {
         let table = UnsafeCell::new(MappingTable::new());
         Self {
@@ -172,32 +172,34 @@ impl DeviceSlot {
         }
     }
 
-    /// How many regions of this process run there.
+    /// How many regions of this process run on the device.
     pub fn load(&self) -> u32 {
         // ORDERING: Relaxed; as in `RunningRegion`.
         self.running.load(Ordering::Relaxed)
     }
 
-    /// A region begins; it runs as long as what is returned lives.
+    /// Counts a region that begins. The region runs until the returned value is dropped.
     pub fn begin(&self) -> RunningRegion<'_> {
         // ORDERING: Relaxed; as in `RunningRegion`.
         self.running.fetch_add(1, Ordering::Relaxed);
         RunningRegion(self)
     }
 
-    /// The device's table, locked, unless it is locked already.
+    /// The device's mapping table, locked; `None` if it is locked already.
     pub fn try_lock(&self) -> Option<TableGuard<'_>> {
         self.lock.try_lock().then(|| TableGuard(self))
     }
 
-    /// The device's table, locked. Whoever meets it locked is suspended.
+    /// The device's mapping table, locked. While another thread has it locked, the caller is
+    /// suspended.
     pub fn lock(&self) -> TableGuard<'_> {
         self.lock.lock();
         TableGuard(self)
     }
 
-    /// Memory of the device for a copy of the `size` bytes at `host`: the block, and the address in
-    /// it that is aligned like `host`.
+    /// Allocates device memory for a copy of the `size` bytes at `host`. Returns the block, and the
+    /// address in the block that is aligned like `host`. If memory is short, copies that no region
+    /// uses are dropped first.
     ///
     /// # Errors
     /// The device's.
@@ -208,14 +210,14 @@ impl DeviceSlot {
     ) -> Result<(DeviceAddress, DeviceAddress), DeviceFailure> {
         loop {
             match self.allocate_spare(host, size) {
-                // What lies there unused goes first.
+                // Unused copies on the device make room first.
                 Err(_) if array::make_room(self) || resident::make_room(self) => {}
                 result => return result,
             }
         }
     }
 
-    /// The same, and nothing goes for it.
+    /// [`DeviceSlot::allocate_like`] without dropping unused copies.
     ///
     /// # Errors
     /// The device's.
@@ -235,16 +237,17 @@ impl DeviceSlot {
         made
     }
 
-    /// Is something copied between this address of the device and that one of the host? Not where
-    /// both are the same bytes.
+    /// Are bytes copied between this address of the device and that of the host? They are not if
+    /// both addresses mean the same bytes.
     pub fn copies_in(&self, device: DeviceAddress, host: usize) -> bool {
         device != host || !self.device.is_reached_by_host()
     }
 
-    /// Gives the block of a copy of the host's range back, which is at `copy` on the device.
+    /// Frees the block that holds the copy of a range of the host. The copy is at `copy` on the
+    /// device.
     ///
     /// # Safety
-    /// It came from [`DeviceSlot::allocate_like`], and nobody uses it.
+    /// The block came from [`DeviceSlot::allocate_like`], and no code uses it any more.
     pub unsafe fn free(&self, block: DeviceAddress, copy: DeviceAddress, host: &Range<usize>) {
         let notified =
             hook::op_begins(|| DeviceOp::of(ToolDataOp::Delete, host.start, (self.number, copy), host.len()));
@@ -256,7 +259,7 @@ impl DeviceSlot {
 
 static DEVICES: OnceLock<Vec<DeviceSlot>> = OnceLock::new();
 
-/// All devices, whether they may be used or not.
+/// All devices, also those that may not be used.
 fn all() -> &'static [DeviceSlot] {
     DEVICES.get_or_init(|| {
         let devices = match rank::cluster() {
@@ -273,8 +276,8 @@ fn all() -> &'static [DeviceSlot] {
 
 type FoundDevice = Vec<(DeviceOwner, Box<dyn Device>)>;
 
-/// With ranks: these, then the GPUs of all of them in the order of ranks. So a rank has the number
-/// that it has without GPUs, and a GPU the same one on every rank.
+/// The devices with ranks: the ranks, then the GPUs of all ranks in the order of ranks. So a rank
+/// has the number that it has without GPUs, and a GPU has the same number on every rank.
 fn of_ranks(cluster: &'static rank::Cluster) -> FoundDevice {
     let ranks = rank::devices(cluster).into_iter().zip(rank::first_device(cluster) as u32..);
     let mut devices: FoundDevice =
@@ -287,7 +290,7 @@ fn of_ranks(cluster: &'static rank::Cluster) -> FoundDevice {
     devices
 }
 
-/// Without ranks.
+/// The devices without ranks.
 fn of_this_process() -> FoundDevice {
     let settings = env::settings();
     let gpus = if settings.devices == DeviceKinds::Cpu {
@@ -312,7 +315,7 @@ fn of_this_process() -> FoundDevice {
     devices
 }
 
-/// `OMPX_DEVICES` asks for what is not there: with a line, if there would be others.
+/// Warns if `OMPX_DEVICES` asks for GPUs, there are none, and devices of other kinds exist.
 fn say_if_none_is_left(is_empty: bool, others: bool) {
     if is_empty && others {
         report::warn(
@@ -321,12 +324,12 @@ fn say_if_none_is_left(is_empty: bool, others: bool) {
     }
 }
 
-/// Has anybody asked for the devices? From then on there are no others.
+/// Have the devices been opened? Their number is fixed from then on.
 pub fn are_counted() -> bool {
     DEVICES.get().is_some()
 }
 
-/// Those that anybody has asked for so far.
+/// The devices that have been opened; none before the first request.
 pub fn opened() -> &'static [DeviceSlot] {
     DEVICES.get().map_or(&[], Vec::as_slice)
 }
@@ -336,12 +339,12 @@ pub fn usable() -> &'static [DeviceSlot] {
     if target::offload() == TargetOffload::Disabled { &[] } else { all() }
 }
 
-/// Are there devices? Costs two loads.
+/// Are there usable devices? The check costs two loads.
 pub fn any() -> bool {
     !usable().is_empty()
 }
 
-/// `omp_get_num_devices`, which is the initial device's number, too.
+/// The value of `omp_get_num_devices`; it is also the number of the initial device.
 pub fn count() -> i32 {
     usable().len() as i32
 }
@@ -351,17 +354,17 @@ pub fn get(number: i32) -> Option<&'static DeviceSlot> {
     usable().get(usize::try_from(number).ok()?)
 }
 
-/// Where a construct is to run.
+/// Where a construct runs.
 pub enum ConstructDevice {
-    /// Here.
+    /// On the host.
     Host,
-    /// There.
+    /// On this device.
     Device(&'static DeviceSlot),
 }
 
 /// Where a construct with this device number runs. [`target::DEFAULT_DEVICE`] stands for no
-/// `device` clause. A number that no device has means the host, unless
-/// `OMP_TARGET_OFFLOAD=mandatory` ends the program.
+/// `device` clause. If no device has the number, the construct runs on the host;
+/// `OMP_TARGET_OFFLOAD=mandatory` ends the program instead.
 pub fn place(here: CurrentThread, number: i64) -> ConstructDevice {
     if number == target::HOST_DEVICE {
         return ConstructDevice::Host;
@@ -376,17 +379,19 @@ pub fn place(here: CurrentThread, number: i64) -> ConstructDevice {
     }
 }
 
-/// The number that a construct names; without a `device` clause that of the default device.
+/// The device number that a construct names. Without a `device` clause it is that of the default
+/// device.
 pub fn number(here: CurrentThread, number: i64) -> i64 {
     if number == target::DEFAULT_DEVICE { here.task.icv.get().default_device.into() } else { number }
 }
 
-/// The priority of what the task has its device do.
+/// The priority of the work that the task queues on its device.
 fn priority(task: &Task) -> u32 {
     if ult::mutant!(device_priority_unsaid) { 0 } else { task.priority().max(0) as u32 }
 }
 
-/// Ends the program, which did what cannot be done: a line that says what on which device.
+/// Ends the program after an operation on a device has failed, with a line that names the operation
+/// and the device.
 pub fn fail(slot: &DeviceSlot, what: &str, why: &DeviceFailure) -> ! {
     report::end(format_args!("{what} on device {}: {why}; the program stops", slot.number))
 }

@@ -1,6 +1,5 @@
 //! Copies in pieces by way of this process's memory, so that a piece goes on while the next ones
-//! come: between devices that have no way of their own, and between a GPU and the host of another
-//! rank.
+//! come. They serve devices that have no way between them, and a GPU and the host of another rank.
 //!
 //! Two pieces come while others go. Whoever copies is suspended while it waits. Copies of one piece
 //! cost no more than its two halves.

@@ -4,7 +4,7 @@
 //! Such a task begins as a device task does ([`super::work`]): when the device tasks before it have
 //! queued their work. If a GPU is chosen then, its work is queued behind theirs. If the host is,
 //! the task waits until those before it are complete, and the choice is made once more, since by
-//! then much may have changed; if the host is chosen again the task is one like any other of the
+//! then much may have changed. If the host is chosen again, the task is one like any other of the
 //! team.
 //!
 //! Where GPUs are the runtime's choice, a task for one waits for its admission, and may be for

@@ -290,7 +290,7 @@ fn read_and_start() -> &'static Settings {
 }
 
 /// [`settings`] for routines that only query. Starts nothing. The program's allocator may call it
-/// in the middle of an allocation, and a signal handler at any moment: reading the environment
+/// in the middle of an allocation, and a signal handler at any moment. So reading the environment
 /// takes memory from [`memory`]'s arena (only if that is full, from the program's allocator).
 /// `None` if the calling thread is reading the environment. Other threads wait for that.
 #[inline]

@@ -1,8 +1,8 @@
 //! What programs call: letters to the tasks that a call names, and waiting for what comes back.
 //!
-//! A call checks everything that it can, waits until none of the ranks that it asks is too far
-//! behind ([`super::credit`]), and then asks all of them without a wait in between: two calls at a
-//! time never wait for each other's halves.
+//! A call checks everything that it can, and waits until none of the ranks that it asks is too far
+//! behind ([`super::credit`]). Then it asks all of them without a wait in between, so two calls at
+//! a time never wait for each other's halves.
 
 use std::sync::Arc;
 

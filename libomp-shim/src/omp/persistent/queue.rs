@@ -158,9 +158,9 @@ impl<T> TrayQueue<T> {
         None
     }
 
-    /// Operations that have not begun and may not, and what each of them waits for in the end:
-    /// older ones that are under way (`None`), and such as something from elsewhere is missing
-    /// for, themselves perhaps. At most `most` of those each.
+    /// Operations that have not begun and may not, and what each of them waits for in the end. It
+    /// waits for older operations that are under way (`None`), and for operations that miss
+    /// something from elsewhere, perhaps itself. At most `most` of those each.
     pub fn hindered(&self, most: usize) -> Vec<(&T, Vec<Option<&T>>)> {
         let mut ends = Ends::default();
         let mut all = Vec::new();

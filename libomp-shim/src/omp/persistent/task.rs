@@ -1,9 +1,9 @@
 //! A persistent task: its procedure, its trays, and what it has been asked.
 //!
-//! All of it lives on the task's rank. What is asked becomes an operation of the task's queue
-//! ([`super::queue`]); whoever adds one, brings what one waits for, or ends one, begins those that
-//! may begin: quick ones at once, also in the middle of the bridge, the others as work of the team
-//! that serves.
+//! All of it lives on the task's rank. Each request becomes an operation of the task's queue
+//! ([`super::queue`]). The thread that adds an operation, brings data that one waits for, or ends
+//! one, begins those that may begin. Quick operations begin at once, also in the middle of the
+//! bridge, the others as work of the team that serves.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

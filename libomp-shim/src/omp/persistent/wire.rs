@@ -1,9 +1,9 @@
 //! Messages of persistent tasks: words, then bytes; all under one number (`verb::PERSISTENT`), the
 //! first word says which.
 //!
-//! What is asked of a task is in its queue once the message is handled, in the order of sending,
-//! also where its bytes come later, in a block beside it: the operation waits for them, and those
-//! behind it for the operation. Bytes of trays leave from where they are ([`super::tray`]).
+//! A request to a task is in its queue once the message is handled, in the order of sending. Its
+//! bytes may come later, in a block beside it. Then the operation waits for them, and those behind
+//! it for the operation. Bytes of trays leave from where they are ([`super::tray`]).
 
 use core::ffi::c_void;
 use core::ops::Range;

@@ -27,8 +27,8 @@
 //! made that its receiver may rely on ([`super::device::rank::remote::complete`]).
 //!
 //! *The end.* An invocation is open work of the rank it is for from its message on, and messages
-//! under way keep the bridge from being quiet; so all of them are done before the ranks part, and
-//! those that they make. Futures and events without anybody to wait for them keep nobody.
+//! under way keep the bridge from being quiet. So all invocations are done before the ranks part,
+//! and those that they make. Futures and events without anybody to wait for them keep nobody.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -17,16 +17,16 @@
 //!
 //! *Nobody is passed over.* Of the contexts of one thread only the newest is asked for jobs
 //! (`docs/protocols/wait.md`). A task that waits inside of a region of its own, a target region
-//! among them, is asked for that region's tasks, not for the team's; with one such task per thread,
-//! what has come, and what stands in the deques, would never begin. So the thread's wait is also
-//! over when there is work and it has not been asked for it since the last look, or tasks in its
-//! deque for some looks: the thread takes what there is, is suspended anew, as the newest, and is
-//! asked.
+//! among them, is asked for that region's tasks, not for the team's. With one such task per thread,
+//! work that has come, and tasks in the deques, would never begin. So the thread's wait is also
+//! over in two more cases. In the first there is work, and the thread has not been asked for it
+//! since the last look. In the second, tasks are in its deque for some looks. Then the thread takes
+//! the work, is suspended anew, as the newest, and is asked.
 //!
-//! *No work is slept over.* Who leaves work puts it into the queue, then wakes; who falls asleep
-//! looks into the queue for the last time behind the parker's fence (`docs/protocols/park.md`): by
-//! its condition or, where that leaves it to the question for jobs, by
-//! [`SearchScope::BeforeSleep`].
+//! *No work is slept over.* A thread that leaves work puts it into the queue, then wakes another
+//! one. A thread that falls asleep looks into the queue for the last time behind the parker's fence
+//! (`docs/protocols/park.md`). It does so by its condition or, where that leaves it to the question
+//! for jobs, by [`SearchScope::BeforeSleep`].
 //!
 //! *When there is one.* A rank that does not run `main` is the team, and in spmd mode each rank has
 //! it from the start. Everywhere else (rank 0 in head mode, a process without ranks) a kernel

@@ -4,9 +4,9 @@
 //! (5.2 §19.5.2.19: a device is known before it is used). The tool's code may come back here, and
 //! may fork: nothing is held while it runs but a word that says who tells.
 //!
-//! Rejected: the standard library's `Once` (a callback that comes back to it waits for itself, the
-//! child of a fork waits for a thread that it has not, and who waits keeps its worker from the one
-//! it waits for).
+//! Rejected: the standard library's `Once`. A callback that comes back to it waits for itself, and
+//! the child of a fork waits for a thread that it does not have. A thread that waits keeps its
+//! worker from the thread that it waits for.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};

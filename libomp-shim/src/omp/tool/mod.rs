@@ -19,8 +19,8 @@
 //! paths (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together,
 //! and have a second form for all of them. Inside of a region that word is
 //! [`Plan::notified`](super::team::Plan), fixed when the region was forked, wherever events come in
-//! pairs that several threads agree on: a member waits for the end of a region only if its thread 0
-//! tells that.
+//! pairs that several threads agree on. For example, a member waits for the end of a region only if
+//! its thread 0 reports that end.
 //!
 //! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default,
 //! and calls [`attach`] with a place of its own ([`ConsumerSlot`]). From then on it hears events,
@@ -36,13 +36,15 @@
 //! events of a thread the kernel thread may have changed only if the thread's worker was handed
 //! over (`stall.md`).
 //!
-//! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread: thread 0 of a team is the
-//! thread that forked it ([`record::native_thread`]), each other member one of its own, as long as
-//! its team is kept. Its worker's index goes with every event, for who wants lanes.
+//! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread. Thread 0 of a team is the
+//! thread that forked it ([`record::native_thread`]). Each other member is a thread of its own, as
+//! long as its team is kept. Its worker's index goes with every event, for who wants lanes.
 //!
-//! Rejected: a table of functions that is filled in (two loads and an indirect call where nobody
-//! listens); the return address as an argument of every function down from the entry points (a
-//! register on the hot paths; it is found by unwinding when somebody asks, see `code`).
+//! Rejected:
+//! * A table of functions that is filled in: two loads and an indirect call where no consumer
+//!   listens.
+//! * The return address as an argument of every function down from the entry points: a register on
+//!   the hot paths. It is found by unwinding when a consumer asks, see `code`.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;

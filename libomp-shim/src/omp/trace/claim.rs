@@ -7,9 +7,11 @@
 //! outlive its parent. It does not replace the parent's trace, because that file is newer than the
 //! process itself.
 //!
-//! Rejected: a lock on the file (it would have to be made at the start, and an empty one stays
-//! behind where a program is killed), a variable for the programs that are started (`setenv` while
-//! other threads read the environment).
+//! Rejected:
+//! * A lock on the file: it would have to be made at the start, and an empty one stays behind where
+//!   a program is killed.
+//! * A variable for the programs that are started: `setenv` while other threads read the
+//!   environment.
 
 use core::mem;
 use core::sync::atomic::{AtomicI32, Ordering};

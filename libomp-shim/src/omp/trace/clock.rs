@@ -27,8 +27,9 @@ pub fn nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// The time `after` nanoseconds after `ticks`, which are now, by the average rate of the clock since
-/// [`begin`]. In integers: the caller may stand in program code, whose floating-point flags stay.
+/// The time `after` nanoseconds after `ticks`, which are now, by the average rate of the clock
+/// since [`begin`]. In integers: the caller may stand in program code, whose floating-point flags
+/// stay.
 pub fn ticks_after(ticks: u64, after: u64) -> u64 {
     let (zero, start) = beginning();
     let passed = u128::from(ticks.saturating_sub(zero)) * u128::from(after);

@@ -44,10 +44,10 @@ struct Chunk {
     events: [UnsafeCell<MaybeUninit<TraceEvent>>; ROOM],
 }
 
-/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `budget`,
-/// `run_delay`) and the chunks are written by the worker's kernel thread, or under the lock of the
-/// shared lane; events below a chunk's `used` do not change any more, except in the child of a
-/// fork, which has one thread.
+/// See the module. Invariant **single writer**: the worker's kernel thread writes the owner's part
+/// (`last`, `bytes`, `budget`, `run_delay`) and the chunks, or another thread does under the lock
+/// of the shared lane. Events below a chunk's `used` do not change any more, except in the child of
+/// a fork, which has one thread.
 pub struct Lane {
     first: AtomicPtr<Chunk>,
     last: Cell<*mut Chunk>,

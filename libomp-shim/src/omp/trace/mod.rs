@@ -29,9 +29,10 @@
 //! then it begins anew. A process that ends otherwise than by `exit` or the end of `main` leaves no
 //! file.
 //!
-//! Rejected: writing while the program runs (a system call now and then is what one would see in
-//! the trace), one buffer for all kernel threads (a contended line per event), and slices instead
-//! of edges in memory (a task that waits may go on elsewhere, and has no end yet).
+//! Rejected:
+//! * Writing while the program runs: a system call now and then is what one would see in the trace.
+//! * One buffer for all kernel threads: a contended line per event.
+//! * Slices instead of edges in memory: a task that waits may go on elsewhere, and has no end yet.
 
 mod claim;
 mod clock;

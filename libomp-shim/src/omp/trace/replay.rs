@@ -8,7 +8,7 @@
 //! begin at one time: slices nest.
 //!
 //! Tasks that were left out are counted: a task that is written stands for those of its thread
-//! before it, and where they were run is on a lane of its own for each kernel thread, beside the
+//! before it. Each kernel thread has a lane of its own that shows where they were run, beside the
 //! one for slices.
 //!
 //! What is lost at the end of a lane cannot be reported from what did not happen: what is open

@@ -11,11 +11,11 @@ use ult::{proc_file, worker};
 
 use super::clock;
 
-/// The shortest time between two readings, nanoseconds. Chosen: a reading takes 2 us (measured on an
-/// AMD EPYC), so it costs 0.2 % of the time.
+/// The shortest time between two readings, nanoseconds. Chosen: a reading takes 2 us (measured on
+/// an AMD EPYC), so it costs 0.2 % of the time.
 const READING_INTERVAL: u64 = 1_000_000;
-/// A shorter delay is not recorded, nanoseconds. Chosen: waking up takes some microseconds where all
-/// processors are free, too; a time slice of another thread is a millisecond or more.
+/// A shorter delay is not recorded, nanoseconds. Chosen: waking up takes some microseconds where
+/// all processors are free, too; a time slice of another thread is a millisecond or more.
 const MIN_RUN_DELAY: u64 = 50_000;
 
 const FILE: &CStr = c"/proc/thread-self/schedstat";
@@ -38,8 +38,8 @@ impl RunDelay {
         ticks >= self.next.get()
     }
 
-    /// Nanoseconds of run delay of the calling kernel thread since the last reading; `None` if there
-    /// are fewer than [`MIN_RUN_DELAY`], or another kernel thread made that reading.
+    /// Nanoseconds of run delay of the calling kernel thread since the last reading; `None` if
+    /// there are fewer than [`MIN_RUN_DELAY`], or another kernel thread made that reading.
     pub fn read(&self, ticks: u64) -> Option<u64> {
         // Set first: a signal handler may record an event before this function returns.
         self.next.set(clock::ticks_after(ticks, READING_INTERVAL));

@@ -2,23 +2,26 @@
 //! time.
 //!
 //! Each lane earns events as time goes by, and pays for those that are put in it ([`EventBudget`]).
-//! While it has some left every task is written. Once it has none a thread that makes tasks leaves
-//! out as many as the next one that is written has to wait for to be paid, until tasks are so long
-//! that each one can be: a task stands for those that its thread has left out before it. Who is
-//! left out has no record, is reported to nobody and reads no clock: it is counted, by the thread
-//! that makes it and by the one that runs it. How many lie between two that are written is by
-//! chance, around what is due, so that no pattern of the program's is met.
+//! While it has some left every task is written. Once it has none, a thread that makes tasks leaves
+//! out as many as the next written task has to wait for to be paid. This ends when tasks are so
+//! long that each one can be. A written task stands for those that its thread has left out before
+//! it. Who is left out has no record, is reported to nobody and reads no clock: it is counted, by
+//! the thread that makes it and by the one that runs it. How many lie between two that are written
+//! is by chance, around what is due, so that no pattern of the program's is met.
 //!
 //! What a written task does itself is timed all the same: that it runs a task at once which is left
 //! out is written, up to [`SPANS`] times ([`Spans`]).
 //!
 //! What may not live here: what becomes of counts and weights ([`super::replay`]).
 //!
-//! Rejected: counting by code address (a search per task; the tasks that are written say whose they
-//! are, and stand for the others), writing everything for a while and nothing for a while (what is
-//! alive at the change is seen in half), a count per lane (found by two loads more than one per
-//! OpenMP thread), a word of the thread for what is timed (tasks of a thread that wait go on in any
-//! order, and each would put it back to what it had found).
+//! Rejected:
+//! * Counting by code address: a search per task. The tasks that are written say whose they are,
+//!   and stand for the others.
+//! * Writing everything for a while and nothing for a while: tasks that are alive at the change are
+//!   seen in half.
+//! * A count per lane: it is found by two loads more than one per OpenMP thread.
+//! * A word of the thread for what is timed: tasks of a thread that wait go on in any order, and
+//!   each would put the word back to the value it had found.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};

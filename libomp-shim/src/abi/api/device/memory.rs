@@ -2,8 +2,9 @@
 //! every address is its own device address.
 //!
 //! The asynchronous forms wait for what they depend on and then do the work at once. The layout of
-//! `omp_depend_t` differs between compilers and the caller does not say which it is; so they wait
-//! for all child tasks of the calling task, among which are all that a dependence could name.
+//! `omp_depend_t` differs between compilers, and the caller does not say which it is. So these
+//! routines wait for all child tasks of the calling task, among which are all that a dependence
+//! could name.
 
 use core::ffi::{c_int, c_void};
 

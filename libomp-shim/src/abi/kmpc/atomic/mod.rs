@@ -10,16 +10,16 @@
 //! | [`number`], [`complex`], [`wide`] | arithmetic as C does it, of the processor's types, complex ones, and the 80- and 128-bit ones |
 //!
 //! **Atomicity.** A location of 1, 2, 4 or 8 bytes is updated by a compare-and-exchange loop,
-//! whatever its alignment: gcc and clang emit that very instruction inline for their own atomics,
-//! so all of these exclude each other. So is one of 16 bytes that is aligned to 16, which is also
-//! what libatomic does for clang (and for gcc with `-mcx16`). Everything else (32 bytes; 16 that
-//! are not aligned, as `double complex` need not be; processors without `cmpxchg16b`) takes
-//! [`ATOMIC`], the one lock behind `GOMP_atomic_start` and [`__kmpc_atomic_start`]: what gcc emits
-//! for types that it has no instruction for. One location has one alignment, so these functions
-//! always agree on it among themselves. What cannot be had is agreement with both compilers where
-//! they disagree with each other: on aligned 16 bytes gcc without `-mcx16` takes the lock and clang
-//! does not. `KMP_ATOMIC_MODE=2` says that the program follows gcc there: then these functions take
-//! the lock, too.
+//! whatever its alignment. The compilers gcc and clang emit that very instruction inline for their
+//! own atomics, so all of these exclude each other. A location of 16 bytes that is aligned to 16 is
+//! updated in the same way, which is also what libatomic does for clang (and for gcc with
+//! `-mcx16`). Everything else (32 bytes; 16 that are not aligned, as `double complex` need not be;
+//! processors without `cmpxchg16b`) takes [`ATOMIC`], the one lock behind `GOMP_atomic_start` and
+//! [`__kmpc_atomic_start`]: what gcc emits for types that it has no instruction for. One location
+//! has one alignment, so these functions always agree on it among themselves. What cannot be had is
+//! agreement with both compilers where they disagree with each other: on aligned 16 bytes gcc
+//! without `-mcx16` takes the lock and clang does not. `KMP_ATOMIC_MODE=2` says that the program
+//! follows gcc there: then these functions take the lock, too.
 //!
 //! Rejected: one lock per size, as libomp's default has. It excludes neither gcc's atomics nor
 //! `__kmpc_atomic_start`. Rejected: C sources for the 80-bit forms. The library would need a C

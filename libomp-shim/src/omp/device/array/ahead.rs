@@ -1,9 +1,9 @@
-//! Copies of blocks ahead of time that nobody asked for: a region or device task for a named device
-//! that depends on several things finds the blocks that it reads there when the last of these is
-//! done.
+//! Copies of blocks ahead of time that no task asked for. They are for a region or device task for
+//! a named device that depends on several tasks: when the last of these is done, it finds the
+//! blocks that it reads there.
 //!
-//! For each block that it names with `in`, and that no task made before brings to that device since
-//! it was written, a task of its own is made, which waits for the block's producers alone
+//! A task of its own is made for each block that the region names with `in`, and that no earlier
+//! task brings to that device since it was written. It waits for the block's producers alone
 //! ([`super::prefetch`]). It takes memory that is free, and nothing else goes for it.
 //!
 //! *What such a copy must not see.* The program may write a block on the host from

@@ -25,9 +25,10 @@
 //! finds the copy valid.
 //!
 //! What may not live here: copies of what is no array ([`super::table`], [`super::resident`]).
-//! Rejected: one copy of the whole array on each device, which could not be moved by blocks without
-//! the driver's virtual memory, that ranks do not have; a coherence protocol by pages, for the same
-//! reason as in [`super::resident`].
+//! Rejected:
+//! * One copy of the whole array on each device: it could not be moved by blocks without the
+//!   driver's virtual memory, which ranks do not have.
+//! * A coherence protocol by pages, for the same reason as in [`super::resident`].
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

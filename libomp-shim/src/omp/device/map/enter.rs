@@ -1,12 +1,12 @@
 //! Entering a list of map items: room on the device, counts, copies to it, attached pointers
 //! (OpenMP 5.2 §5.8.3).
 //!
-//! What may not live here: taking any of it back (`leave`), the record of a range ([`Mapped`]), how
-//! bytes travel ([`TransferBatch`]).
+//! What may not live here: the way back (`leave`), the record of a range ([`Mapped`]), how bytes
+//! travel ([`TransferBatch`]).
 //!
-//! Items are entered in their order, and those of [`MapRole::Attach`] when all others have been: a
-//! pointer may stand before its target. What is new is known by the list that made it, which
-//! decides what is copied and what is to be brought back when a region ends.
+//! Items are entered in their order. Items of [`MapRole::Attach`] are entered after all others,
+//! since a pointer may stand before its target. The list remembers which ranges it has made. This
+//! decides what is copied to the device, and what is copied back when a region ends.
 
 use core::ops::Range;
 
@@ -18,40 +18,41 @@ use super::super::table::{Mapped, MappedRange, MappingTable, Origin, POINTER};
 use super::super::transfer::TransferBatch;
 use super::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
 
-/// What came of entering a list.
+/// The result of entering a list.
 #[derive(Debug, Default)]
 pub struct MapEntered {
-    /// Per item: what the region gets.
+    /// Per item: the address or the value that the region gets.
     pub values: Vec<usize>,
-    /// Per item: nothing was mapped, so that there is nothing to leave.
+    /// Per item: nothing was mapped, so there is nothing to leave.
     pub absent: Vec<bool>,
     /// Copies for the region alone.
     pub private: Vec<Private>,
-    /// What is to be copied back when the list is left, unless others map it meanwhile, as far as
-    /// the device can bring it along: where it is there and here.
+    /// Ranges to copy back when the list is left, unless other constructs map them meanwhile. Only
+    /// ranges that the device can bring along at the end of the region: their address on the
+    /// device, and on the host.
     pub wanted: Vec<(DeviceAddress, Range<usize>)>,
-    /// Leaving the list copies nothing, as long as those data constructs hold its ranges that do
-    /// now.
+    /// Leaving the list copies nothing, as long as the data constructs that hold its ranges now
+    /// still hold them.
     pub leaves_nothing: bool,
 }
 
-/// A copy for a region alone.
+/// A private copy of one region.
 #[derive(Debug)]
 pub struct Private {
-    /// The block it lies in.
+    /// The block that the copy lies in.
     pub block: DeviceAddress,
-    /// Where it is.
+    /// The address of the copy.
     pub copy: DeviceAddress,
-    /// What it is a copy of.
+    /// The host's range that was copied.
     pub host: Range<usize>,
 }
 
-/// Are all items values, for which a device's table need not be asked?
+/// Are all items values? Then the mapping table is not needed.
 pub fn are_values(items: &[MapItem]) -> bool {
     items.iter().all(|item| item.role == MapRole::Value)
 }
 
-/// What comes of entering a list of values, if it is one.
+/// The result of entering a list of values; `None` for other lists.
 pub fn values_alone(items: &[MapItem]) -> Option<MapEntered> {
     are_values(items).then(|| MapEntered {
         values: items.iter().map(|item| item.base).collect(),
@@ -64,8 +65,8 @@ pub fn values_alone(items: &[MapItem]) -> Option<MapEntered> {
 /// Enters a list on the device `slot` (5.2 §5.8.3).
 ///
 /// # Errors
-/// A range is not there that has to be, or overlaps one without lying in it; the device has no
-/// memory, or failed.
+/// A range that must be present is not, or a range overlaps a mapped one without lying in it; the
+/// device has no memory left, or failed.
 ///
 /// # Safety
 /// The storage of all items is valid on the host.
@@ -74,8 +75,8 @@ pub unsafe fn enter(slot: &DeviceSlot, items: &[MapItem]) -> Result<MapEntered, 
     unsafe { enter_as(slot, items, MapHolder::Data) }
 }
 
-/// [`enter`] for this holder: a region that keeps what it maps finds what others have left on the
-/// device.
+/// [`enter`] for this holder. A region that keeps resident copies finds the copies that earlier
+/// regions left on the device.
 ///
 /// # Errors
 /// As [`enter`].
@@ -137,28 +138,28 @@ pub unsafe fn enter_as(
     Ok(entered)
 }
 
-/// A list on its way in.
+/// A list that is being entered.
 struct Entering<'a> {
     slot: &'a DeviceSlot,
     table: &'a mut MappingTable,
     items: &'a [MapItem],
     holder: MapHolder,
-    /// Copies that stay when the region ends.
+    /// Resident copies: they stay when the region ends.
     prepared: Prepared,
     batch: TransferBatch<'a>,
     /// Ranges that this list has made.
     new: Vec<usize>,
     /// Ranges that this list holds.
     held: Vec<usize>,
-    /// Those of them that it counts once, whatever it says of them.
+    /// The held ranges that the list counts once, however often it names them.
     counted: Vec<usize>,
-    /// Copies for the region alone: of which storage, and where.
+    /// Private copies: the storage that was copied, and the address of the copy.
     copies: Vec<(Range<usize>, DeviceAddress)>,
     entered: MapEntered,
 }
 
 impl Entering<'_> {
-    /// Enters one item; `None` when nothing of it is on the device.
+    /// Enters one item; `None` if no byte of it is on the device.
     ///
     /// # Safety
     /// As [`enter`].
@@ -178,8 +179,8 @@ impl Entering<'_> {
         }
     }
 
-    /// What will have to be copied back: of new ranges, without pointers in them, as much as the
-    /// device brings along.
+    /// Chooses the ranges that the device brings along at the end of the region. These are new
+    /// ranges without pointers in them, up to the size that the device brings along.
     fn choose_wanted(&mut self) {
         let mut room = self.slot.device.brings_along();
         for item in self.items.iter().filter(|i| i.is_storage() && i.flags.has(MapFlags::FROM) && i.size > 0)
@@ -194,9 +195,12 @@ impl Entering<'_> {
         }
     }
 
-    /// Does all that the list holds stay where it is when it is left, and is nothing to be copied
-    /// though it does? What only regions hold leaves with the last one of them, whichever that will
-    /// be: it is copied by then, and by nobody before, so that others must not come in between.
+    /// Does leaving the list copy and free nothing? Then every range that the list holds stays on
+    /// the device, and no flag asks for a copy.
+    ///
+    /// A range that only regions hold does not count as staying. It leaves with the last of these
+    /// regions, whichever that is, and is copied back only then. So no other region may come in
+    /// between.
     fn leaves_nothing(&self) -> bool {
         const COPIES: [MapFlags; 2] = [MapFlags::ALWAYS, MapFlags::DELETE];
         let lasts = |mapped: &Mapped| {
@@ -214,12 +218,12 @@ impl Entering<'_> {
                 .any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
     }
 
-    /// Is the byte at `address` in a range that this list has made?
+    /// Is the byte at `address` in a new range of this list?
     fn is_new(&self, address: usize) -> bool {
         matches!(self.table.place(address, 1), MappedRange::Inside(start) if self.new.contains(&start))
     }
 
-    /// Maps the item's bytes; the device address of the first one.
+    /// Maps the item's bytes, and returns the device address of the first one.
     unsafe fn storage(
         &mut self,
         item: &MapItem,
@@ -243,13 +247,14 @@ impl Entering<'_> {
         if fill && !mapped.resident {
             let range = item.range();
             let range = range.start.max(mapped.host.start)..range.end.min(mapped.host.end);
-            // SAFETY: the storage is the host's, the copy as large.
+            // SAFETY: the storage is the host's, and the copy has the same size.
             unsafe { self.batch.fill(mapped, range) }?;
         }
         Ok(Some(mapped.translate(item.begin)))
     }
 
-    /// A range around members, of which some are there: those are counted, and no more is made.
+    /// A range around members of which some are on the device. Their ranges are counted; no range
+    /// is made.
     fn around(&mut self, item: &MapItem) -> Option<DeviceAddress> {
         let there = self.table.overlapping(item.range());
         for &start in &there {
@@ -274,7 +279,7 @@ impl Entering<'_> {
         }
     }
 
-    /// Makes room for the item's bytes on the device.
+    /// Allocates room on the device for the item's bytes.
     fn make(&mut self, item: &MapItem) -> Result<usize, DeviceFailure> {
         let device = &*self.slot.device;
         let range = item.range();
@@ -307,7 +312,7 @@ impl Entering<'_> {
         self.items.iter().any(|i| pointer(i) && range.contains(&i.base))
     }
 
-    /// Storage with the pointer that points to it.
+    /// Maps storage, and the pointer that points to it.
     unsafe fn pointee(&mut self, item: &MapItem, member: bool) -> Result<Option<usize>, DeviceFailure> {
         let pointer = MapItem {
             begin: item.base,
@@ -328,7 +333,8 @@ impl Entering<'_> {
         }
     }
 
-    /// Attaches the pointer of an [`MapRole::Attach`] item, if either side is new, or always.
+    /// Attaches the pointer of a [`MapRole::Attach`] item if the pointer or its target is new, or
+    /// always.
     ///
     /// # Safety
     /// As [`enter`].
@@ -350,8 +356,8 @@ impl Entering<'_> {
         unsafe { self.point(item.base, value, pointer_is_new || always, counted) }
     }
 
-    /// A pointer in static storage that is to be attached and is not mapped is one that regions
-    /// reach by itself (`declare target`): the device's own.
+    /// Maps the device's own variable for a pointer in static storage that is to be attached and is
+    /// not mapped. Regions reach such a pointer directly (`declare target`).
     fn take_in_static(&mut self, pointer: usize) {
         let range = pointer..pointer + POINTER;
         if self.table.place(pointer, POINTER) == MappedRange::Nowhere
@@ -362,8 +368,8 @@ impl Entering<'_> {
         }
     }
 
-    /// Lets the device's pointer hold `value`; without one, if it is `fresh`, what the host's
-    /// holds.
+    /// Stores `value` in the device's pointer. Without a value, a `fresh` pointer gets the value of
+    /// the host's pointer.
     unsafe fn point(
         &mut self,
         pointer: usize,
@@ -389,13 +395,13 @@ impl Entering<'_> {
         }
     }
 
-    /// A copy for the region alone.
+    /// Makes a private copy for the region.
     unsafe fn make_private(&mut self, item: &MapItem) -> Result<usize, DeviceFailure> {
         let (block, address) = self.slot.allocate_like(item.begin, item.size.max(1))?;
         self.entered.private.push(Private { block, copy: address, host: item.range() });
         self.copies.push((item.range(), address));
         if item.flags.has(MapFlags::TO) {
-            // SAFETY: as the caller says; the copy is as large.
+            // SAFETY: as the caller says; the copy has the same size.
             unsafe { self.batch.copy_in(address, item.begin, item.size) }?;
         }
         Ok(based(address, item))
@@ -416,7 +422,7 @@ impl Entering<'_> {
     }
 }
 
-/// What a region gets for an item whose first byte is at `address`.
+/// The address that a region gets for an item whose first byte is at `address`.
 fn based(address: DeviceAddress, item: &MapItem) -> usize {
     address.wrapping_sub(item.begin.wrapping_sub(item.base))
 }

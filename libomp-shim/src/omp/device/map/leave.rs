@@ -1,11 +1,10 @@
 //! Leaving a list of map items: counts, copies back, freed room (OpenMP 5.2 §5.8.3).
 //!
-//! What may not live here: what is made when a list is entered (`enter`), the record of a range
-//! ([`Mapped`]).
+//! What may not live here: entering a list (`enter`), the record of a range ([`Mapped`]).
 //!
-//! Counts are taken off before anything is copied back: whether an item leaves depends on all items
-//! that name its range. Room is freed when the copies are over. What a region's end has brought
-//! along is not fetched a second time.
+//! All counts are taken off before any byte is copied back. The reason: whether an item leaves
+//! depends on all items that name its range. Room is freed when the copies are over. Bytes that the
+//! end of the region has brought along are not fetched again.
 
 use core::ops::Range;
 
@@ -17,7 +16,7 @@ use super::super::transfer::{self, TransferBatch};
 use super::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
 use crate::omp::tool::hook::device as hook;
 
-/// What the end of a region has brought along: host ranges and their bytes.
+/// The bytes that the end of a region has brought along, with their host ranges.
 #[derive(Debug, Default)]
 pub struct Brought {
     parts: Vec<(Range<usize>, usize)>,
@@ -25,7 +24,7 @@ pub struct Brought {
 }
 
 impl Brought {
-    /// Room for what a list wants.
+    /// Room for the ranges that a list wants back.
     pub fn room(wanted: &[(DeviceAddress, Range<usize>)]) -> Self {
         let mut all = Self::default();
         for (_, range) in wanted {
@@ -35,12 +34,13 @@ impl Brought {
         all
     }
 
-    /// Where the device is to write.
+    /// The address that the device writes to.
     pub fn start(&mut self) -> *mut u8 {
         self.bytes.as_mut_ptr()
     }
 
-    /// Writes the bytes of `range`, which lies in `mapped`, to the host, if they were brought.
+    /// Writes the bytes of `range` to the host, if they were brought along. The range lies in
+    /// `mapped`.
     ///
     /// # Safety
     /// The range is valid on the host.
@@ -57,12 +57,12 @@ impl Brought {
     }
 }
 
-/// Leaves a list (5.2 §5.8.3): counts down, copies back what nothing holds any more, and frees it.
-/// What was `brought` along when the region ended is not fetched again, unless others have mapped
-/// it, too.
+/// Leaves a list (5.2 §5.8.3): decrements the counts, copies back ranges that no construct holds
+/// any more, and frees them. Bytes that were `brought` along at the end of the region are not
+/// fetched again, unless another construct has mapped their range, too.
 ///
 /// # Errors
-/// A range is not there that has to be; the device failed.
+/// A range that must be present is not; the device failed.
 ///
 /// # Safety
 /// The storage of all items is valid on the host.
@@ -71,7 +71,7 @@ pub unsafe fn leave(slot: &DeviceSlot, items: &[MapItem], brought: &Brought) -> 
     unsafe { leave_as(slot, items, brought, MapHolder::Data) }
 }
 
-/// [`leave`] for this holder: a region that keeps what it has mapped leaves it on the device.
+/// [`leave`] for this holder. A region that keeps resident copies leaves its storage on the device.
 ///
 /// # Errors
 /// As [`leave`].
@@ -97,8 +97,8 @@ pub unsafe fn leave_as(
             let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
             let is_from = item.flags.has(MapFlags::FROM);
             if mapped.resident && is_from && (stays_resident || mapped.count() == 0) {
-                // Whoever waits for this region alone has to find it, whatever others go on to do
-                // there.
+                // A task that waits for this region alone must find the write noted, whatever other
+                // regions do there later.
                 if mapped.count() == 0 || ult::mutant!(resident_write_noted_late) {
                     mapped.written = true;
                 } else if !noted.contains(&mapped.host.start) {
@@ -140,7 +140,8 @@ pub unsafe fn leave_as(
     Ok(())
 }
 
-/// Takes the items' counts off their ranges, the last one first; per item: the range it lies in.
+/// Takes the items' counts off their ranges, from the last item to the first. Returns per item the
+/// range that it lies in.
 unsafe fn count_down(
     table: &mut MappingTable,
     items: &[MapItem],
@@ -160,7 +161,7 @@ unsafe fn count_down(
             MappedRange::Nowhere | MappedRange::Overlapping(_) if item.flags.has(MapFlags::PRESENT) => {
                 return Err(absent(item));
             }
-            // gcc lets any part of a structure stand for it.
+            // In gcc's lists any part of a structure stands for the structure.
             MappedRange::Overlapping(start)
                 if item.flags.has(MapFlags::IMPLICIT) || item.flags.has(MapFlags::ONCE) =>
             {
@@ -206,7 +207,7 @@ fn release(
     }
 }
 
-/// The device's pointer is again what the host's is.
+/// Detaches the pointer: the device's pointer gets the value of the host's again.
 unsafe fn detach(
     table: &mut MappingTable,
     batch: &mut TransferBatch<'_>,
@@ -216,7 +217,7 @@ unsafe fn detach(
     let Some(mapped) = table.get_mut(start) else { return Ok(()) };
     let at = mapped.translate(item.base);
     match mapped.detach(item.base) {
-        // The device's pointer is the host's.
+        // The device's pointer is the host's own.
         Some(host) if at == item.base => batch.store(at, host),
         // SAFETY: the pointer is mapped, so it is there.
         Some(_) => batch.store(at, unsafe { host_pointer(item.base) }),

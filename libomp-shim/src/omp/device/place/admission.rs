@@ -1,23 +1,24 @@
-//! Admissions on GPUs: tasks that are regions, and device tasks ([`super::tasks`],
-//! [`super::versions`]), wait here, suspended, until it is their admission to be placed, and then
-//! until they begin.
+//! Admissions on GPUs. Regions and device tasks ([`super::tasks`], [`super::versions`]) wait here,
+//! suspended: first for an admission to be placed, and then until they may begin.
 //!
-//! The rules are `placement::admission`': priority, remaining path, time; a GPU without work takes
-//! over what waits for another one. Here are the tasks that wait, and how many regions a GPU can
-//! use. Only tasks for devices come here ([`TaskFlags::OFFLOADED`]). *Who has an admission that
-//! counts waits for devices alone*: whoever has to wait for more calls [`step_aside`] first; this
-//! is owed by each such wait in this crate. While a device task's function runs, which may wait for
-//! anything, its admission does not count ([`Admission::pause`]). The page is
-//! `docs/protocols/admission.md`.
+//! The rules are in `placement::admission`: tasks are admitted by priority, remaining path, and
+//! time. A GPU without work takes over regions that wait for another GPU. Here are the tasks that
+//! wait, and how many regions a GPU can use. Only tasks for devices come here
+//! ([`TaskFlags::OFFLOADED`]). The page is `docs/protocols/admission.md`.
 //!
-//! The remaining path is reported by dependences: as soon as regions come here each task with
-//! dependences has a place in the order ([`made`]), the host's too, whose own time counts as
-//! nothing. What such a region takes is reported by its task's code, as its data are not known when
-//! it is made; a program may have made most of its tasks by the time when the first one of them
-//! ends, so what is learned then counts for those, too.
+//! *A task whose admission counts waits for devices alone.* A task that has to wait for anything
+//! else calls [`step_aside`] first; each such wait in this crate must do so. The function of a
+//! device task may wait for anything. While it runs, the admission of its task does not count
+//! ([`Admission::pause`]).
 //!
-//! Where both are needed, the policy's lock is taken before this one. Nobody is woken or suspended
-//! under it.
+//! The remaining path comes from the dependences. As soon as regions come here, each task with
+//! dependences has a place in the order ([`made`]). Tasks of the host have one, too; their own time
+//! counts as zero. The expected time of a region comes from the code of its task, since its data
+//! are not known when the task is made. A program may have made most of its tasks before the first
+//! one ends. So times that are learned then count for the tasks that exist already, too.
+//!
+//! If both locks are needed, the policy's lock is taken before the lock of this module. No task is
+//! woken or suspended under this lock.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -35,16 +36,16 @@ use crate::omp::env;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
-/// Regions that a GPU can use at a time: one for each stream of kernels, and as many whose data are
-/// on their way (`docs/gpu-model.md`).
+/// Regions that a GPU can use at a time: one for each stream of kernels, and the same number whose
+/// data are on their way (`docs/gpu-model.md`).
 const EACH: u32 = 8;
-/// Nanoseconds that what has begun on a GPU should last at least, and the most short regions for
-/// that: their end is reported by the host, as is who follows.
+/// The regions that have begun on a GPU should last so many nanoseconds together. The time covers
+/// the host's part: the host reports the end of a region, and starts the next one.
 const AHEAD: u64 = 500_000;
-/// See [`AHEAD`].
+/// The most regions beyond [`EACH`] that may begin for [`AHEAD`].
 const MOST_AHEAD: u64 = 56;
 
-/// What a waiting task gets.
+/// What a waiting task receives.
 enum AdmissionGrant {
     Admission,
     Promise(Reservation),
@@ -54,7 +55,7 @@ enum AdmissionGrant {
 struct AdmissionHeld {
     task: usize,
     one_shot: Arc<OneShot<AdmissionGrant>>,
-    /// When it has been placed.
+    /// Set when the task has been placed.
     placed: Option<Offered>,
 }
 
@@ -64,27 +65,27 @@ struct Offered {
     elsewhere: u64,
 }
 
-/// Another GPU that might run the region.
+/// Another GPU that could run the region.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
-    /// Its number.
+    /// Its device number.
     pub(super) device: i32,
-    /// Nanoseconds that copies to it take.
+    /// Nanoseconds that copies of the region's data to it take.
     pub(super) bring: u64,
 }
 
 /// A task that has an admission.
 struct Holder {
     id: Id,
-    /// The place in the order is the admission's alone.
+    /// The place in the order was made for the admission, and ends with it.
     own: bool,
-    /// Where the region has begun.
+    /// The device that the region was placed on.
     device: Option<usize>,
     /// See [`Admission::pause`].
     is_paused: bool,
 }
 
-/// An admission of a task's, given back when this is dropped.
+/// The admission of a task. Dropping this value gives the admission back.
 pub struct Admission(usize);
 
 struct AdmissionState {
@@ -94,15 +95,15 @@ struct AdmissionState {
 
 static STATE: Mutex<Option<AdmissionState>> = Mutex::new(None);
 static USED: AtomicBool = AtomicBool::new(false);
-/// Regions that waited, and those that a GPU has taken over.
+/// Regions that have waited.
 static WAITED: AtomicU64 = AtomicU64::new(0);
-/// See [`WAITED`].
+/// Regions that another GPU has taken over.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// Regions that waited for their admission or their GPU; those that another GPU than the chosen one
-/// has taken over.
+/// The number of regions that waited for their admission or their GPU, and of those that another
+/// GPU than the chosen one has taken over.
 pub fn counters() -> [u64; 2] {
-    // ORDERING: Relaxed; sums for people.
+    // ORDERING: Relaxed; the sums are for reports.
     [&WAITED, &TAKEN].map(|sum| sum.load(Ordering::Relaxed))
 }
 
@@ -120,10 +121,10 @@ fn key(task: &Task) -> usize {
 
 // ---- the order of tasks -----------------------------------------------------
 
-/// Tasks are made that are regions for GPUs. From here on each task with dependences costs its
+/// Notes that the program makes tasks for GPUs. From here on each task with dependences gets a
 /// place in the order.
 pub fn announce() {
-    // ORDERING: Relaxed; tasks that were made before have no place there.
+    // ORDERING: Relaxed; tasks that were made before have no place in the order.
     USED.store(true, Ordering::Relaxed);
 }
 
@@ -134,10 +135,11 @@ pub fn is_used() -> bool {
     USED.load(Ordering::Relaxed)
 }
 
-/// A task with dependences is made.
+/// Adds a new task with dependences to the order.
 #[cold]
 pub fn made(task: &Task) -> Id {
-    // What is announced of a task that never launched anything stays, so a function comes first.
+    // An announcement stays behind if its task never launched a region. So the function is checked
+    // first.
     let entry = hints::take_function(task).or_else(|| Some(hints::is_announced(task)?.entry)).unwrap_or(0);
     with(|state| add(&mut state.admission, task, entry))
 }
@@ -152,7 +154,7 @@ fn priority(task: &Task) -> i32 {
     if ult::mutant!(admission_by_age) { 0 } else { task.priority() }
 }
 
-/// One of them waits for another one.
+/// Notes that one task waits for another one.
 #[cold]
 pub fn follows(id: Id, before: Id) {
     if ult::mutant!(admission_by_age) {
@@ -161,14 +163,14 @@ pub fn follows(id: Id, before: Id) {
     with(|state| state.admission.order().follow(id, before));
 }
 
-/// It is known better how long regions take.
+/// Updates the order after the expected times of regions have changed.
 pub(super) fn learn() {
     if is_used() {
         with(|state| state.admission.order().learn(times::expected_of));
     }
 }
 
-/// It is complete.
+/// Removes a complete task from the order.
 #[cold]
 pub fn complete(id: Id) {
     with(|state| state.admission.order().end(id));
@@ -185,19 +187,19 @@ fn window(slot: &DeviceSlot) -> u32 {
     EACH + (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD) as u32
 }
 
-/// How many may have admissions.
+/// How many tasks may have admissions.
 fn admission() -> u32 {
     usable().iter().filter(|slot| is_gpu(slot)).map(window).sum()
 }
 
-/// Is the running task a region that waits for its admission, if it runs on a GPU? Regions inside
-/// of a device task's function do not: they may have to wait for those before the task.
+/// Does the running task wait for an admission if it runs on a GPU? Regions inside of a device
+/// task's function do not: they may have to wait for the tasks before that task.
 pub(super) fn applies(here: CurrentThread) -> bool {
     here.task.flags().has(TaskFlags::OFFLOADED.with(TaskFlags::TARGET)) && is_used()
 }
 
-/// The running task's region, of a task with this code, is ready: waits until it may be placed. It
-/// has an admission then, until [`give_back`].
+/// Waits until the running task's region, whose task has this code, may be placed. The task then
+/// has an admission until [`give_back`].
 pub(super) fn take(here: CurrentThread, entry: usize) {
     let (task, one_shot, most) = (key(here.task), Arc::new(OneShot::default()), admission());
     let place = depend::place_in_order(here.task);
@@ -213,8 +215,8 @@ pub(super) fn take(here: CurrentThread, entry: usize) {
     }
 }
 
-/// The running task's region was placed: waits until it may begin, if it has an admission. Its
-/// promise may be for another GPU then.
+/// Waits until the placed region of the running task may begin, if the task has an admission. The
+/// returned promise may be for another GPU.
 pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
     let PlacedRegion { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
     let (task, one_shot, slot) = (key(here.task), Arc::new(OneShot::default()), promise.slot());
@@ -245,7 +247,7 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
     // ORDERING: Relaxed; a sum.
     WAITED.fetch_add(1, Ordering::Relaxed);
     if follows {
-        // Its admission is another's as long as it waits.
+        // While the region waits, another task may have its admission.
         let_others_in(|_| Some(None));
     } else {
         usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
@@ -258,21 +260,22 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
     }
 }
 
-/// The running device task is ready, whose function this is: as [`take`].
+/// Waits until the running device task, which calls this function, may be placed; as [`take`].
 pub(super) fn take_for_task(here: CurrentThread, function: usize) {
     if here.task.flags().has(TaskFlags::OFFLOADED) && is_used() {
         take(here, function);
     }
 }
 
-/// It has taken so long by now, as a mean: paths are made anew if that is news.
+/// Notes the mean time of a function. If that is news (`times::ended_of`), the remaining paths are
+/// computed anew.
 pub(super) fn ran(function: usize, nanoseconds: u64) {
     if times::ended_of(function, nanoseconds) {
         learn();
     }
 }
 
-/// The task gives its admission back, if it has one: its work has ended, or it has to wait for more
+/// Gives the task's admission back, if it has one: its work has ended, or it has to wait for more
 /// than a device.
 pub(super) fn give_back(task: usize) {
     if !is_used() {
@@ -292,8 +295,8 @@ pub(super) fn give_back(task: usize) {
     }
 }
 
-/// Others may begin, or be placed, after this change, which says where somebody makes room for
-/// them: `None` if nobody does.
+/// Makes the change, and then lets other tasks begin or be placed. `change` returns `None` if it
+/// makes no room, else the device that it makes room on, if any.
 fn let_others_in(change: impl FnOnce(&mut AdmissionState) -> Option<Option<usize>>) -> Option<Option<usize>> {
     let mut given = Vec::new();
     let device = with(|state| {
@@ -311,8 +314,8 @@ fn let_others_in(change: impl FnOnce(&mut AdmissionState) -> Option<Option<usize
 }
 
 impl Admission {
-    /// Code of the program's is about to run for the task, which may wait for what needs an
-    /// admission: this one does not count until it [resumes](Self::resume).
+    /// Called before code of the program runs for the task. That code may wait for a task that
+    /// needs an admission. So this admission does not count until [`resume`](Self::resume).
     pub(super) fn pause(&self) {
         if ult::mutant!(function_keeps_turn) {
             return;
@@ -325,7 +328,7 @@ impl Admission {
         });
     }
 
-    /// The code has returned.
+    /// Called after that code has returned.
     pub(super) fn resume(&self) {
         with(|AdmissionState { admission, holders }| {
             let Some(holder) = holders.get_mut(&self.0).filter(|holder| holder.is_paused) else { return };
@@ -341,14 +344,15 @@ impl Drop for Admission {
     }
 }
 
-/// The running task has to wait for more than a device.
+/// Called before the running task waits for more than a device: gives its admission back.
 pub fn step_aside(here: CurrentThread) {
     if is_used() && here.task.flags().has(TaskFlags::OFFLOADED) && !ult::mutant!(turn_kept) {
         give_back(key(here.task));
     }
 }
 
-/// The GPU takes over what waits for others, as long as it has nothing to do and that pays.
+/// Lets the GPU take over regions that wait for other GPUs, as long as it has no work and the move
+/// pays.
 fn take_over(slot: &'static DeviceSlot) {
     let (device, limit) = (slot.number as usize, env::settings().device_memory);
     if !with(|state| state.admission.is_idle(device)) {
@@ -375,24 +379,24 @@ fn take_over(slot: &'static DeviceSlot) {
 }
 
 impl AdmissionHeld {
-    /// The task goes on.
+    /// Lets the task go on.
     fn go_on(self) {
         self.one_shot.give(
             self.placed.map_or(AdmissionGrant::Admission, |placed| AdmissionGrant::Promise(placed.promise)),
         );
     }
 
-    /// How much sooner it would have run on this GPU.
+    /// How much sooner the region would end on this GPU; `None` if it may not move there.
     fn gain(&self, slot: &DeviceSlot, limit: Option<u64>) -> Option<u64> {
         let Offered { promise, offers, elsewhere } = self.placed.as_ref()?;
         let offer =
             offers.iter().find(|offer| offer.device == slot.number).filter(|_| !avoided::has(slot))?;
         let (now, from, cost) = (times::now(), promise.slot(), promise.expected());
         let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(slot.placing.in_use()));
-        // It is one of those that its own GPU has to run.
+        // The wait of its own GPU includes the region itself, so its time is subtracted.
         let stays =
             View { wait: from.placing.wait(from.load(), now).saturating_sub(cost), cost, ..View::default() };
-        // The other one has nothing to do.
+        // The other GPU has no work.
         let goes = View {
             wait: 0,
             bring: offer.bring,
@@ -405,7 +409,7 @@ impl AdmissionHeld {
         stays.gain(&goes)
     }
 
-    /// Its GPU is this one from here on. Under the policy's lock.
+    /// Moves the region to this GPU. Called under the policy's lock.
     fn carry_over(&mut self, slot: &'static DeviceSlot) {
         if let Some(Offered { promise, elsewhere, .. }) = &mut self.placed {
             promise.carry_over(slot, *elsewhere);

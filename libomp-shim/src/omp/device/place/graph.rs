@@ -1,10 +1,10 @@
 //! The graph of the regions whose device is the runtime's choice (`OMPX_GRAPH`): recorded while
 //! they run, written at exit, and read by the policies that plan.
 //!
-//! A region reads what its maps copy to the device, and writes what they copy back; so the graph
-//! says who needs whose results, whatever the `depend` clauses are. Costs are times from launch to
-//! end. A file that is there is read by `heftmc` and `ishmc`, and written anew under every other
-//! policy.
+//! A region reads the storage that its maps copy to the device, and writes the storage that they
+//! copy back. So the graph says which region needs the results of which other one, whatever the
+//! `depend` clauses say. The cost of a region is its time from launch to end. The policies `heftmc`
+//! and `ishmc` read the file if it exists. Under every other policy it is written anew.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,11 +20,11 @@ use crate::omp::device::rank::modules;
 use crate::omp::user_files::{self, NewFile};
 use crate::omp::{env, report};
 
-/// What is recorded; nothing unless a file is named and none was read.
+/// The record; empty unless a file is named and none was read.
 static RECORD: Mutex<Option<GraphRecord>> = Mutex::new(None);
-/// A file was read, so none is written.
+/// A file was read, so no file is written.
 static READ: AtomicBool = AtomicBool::new(false);
-/// Regions beyond this many are not recorded.
+/// Regions with this number or a higher one are not recorded.
 const MOST: u32 = 1 << 20;
 
 fn record() -> MutexGuard<'static, Option<GraphRecord>> {
@@ -32,11 +32,11 @@ fn record() -> MutexGuard<'static, Option<GraphRecord>> {
 }
 
 fn records() -> bool {
-    // ORDERING: Relaxed; written under the policy's lock, which whoever asks has held since.
+    // ORDERING: Relaxed; written under the policy's lock, which every caller has held since.
     env::settings().graph_file.is_some() && !READ.load(Ordering::Relaxed)
 }
 
-/// A region is about to run.
+/// Records a region that is about to run.
 pub(super) fn begin(region: AnnouncedRegion, code: usize, private: u64, items: &[MapItem]) {
     if !records() || region.number >= MOST {
         return;
@@ -58,7 +58,7 @@ pub(super) fn begin(region: AnnouncedRegion, code: usize, private: u64, items: &
     record.get_or_insert_default().begin(region.number as usize, &name, region.scratch + private, &uses);
 }
 
-/// A region has run for so many nanoseconds.
+/// Records that a region has run for so many nanoseconds.
 pub(super) fn end(number: u32, nanoseconds: u64) {
     if records()
         && let Some(record) = record().as_mut()
@@ -79,10 +79,10 @@ extern "C" fn write() {
     }
 }
 
-/// Has the policy plan the graph of the file.
+/// Lets the policy plan the graph of the file.
 ///
 /// # Errors
-/// There is none, or no room.
+/// There is no graph, or memory is short.
 pub(super) fn plan(
     policy: &mut dyn PlacementPolicy,
     devices: usize,
@@ -108,7 +108,7 @@ pub(super) fn plan(
     Ok(())
 }
 
-/// What the plan is worth, in a line.
+/// Prints the makespan and the wasted memory of the plan in one line.
 fn notify(
     name: &str,
     graph: &Graph,

@@ -1,15 +1,15 @@
-//! Regions that wait here, at their origin, until their device has room for them or another one
+//! Regions that wait here, at their origin, until their device has room for them or another device
 //! steals them.
 //!
-//! The rules are `placement::steal`'s; here is the queue of this process, whose regions are tasks
-//! that are suspended, and what a device may have under way. Who asks and who is notified is
-//! [`rank::steal`]'s business. Regions wait before anything is mapped for them, so that a device
-//! that steals one is like one that was chosen at first. The page is
+//! The rules are in `placement::steal`. Here is the queue of this process, whose regions are
+//! suspended tasks, and how many regions a device may have under way. Which rank asks, and which is
+//! notified, is decided in [`rank::steal`]. Regions wait before any of their data are mapped. So a
+//! device that steals a region is like one that was chosen at first. The page is
 //! `docs/protocols/rank-steal.md`.
 //!
-//! The queue's lock is held for a few steps over lists, by tasks and by handlers of messages;
-//! nobody is woken, sent to or suspended under it. Where both are needed, the policy's lock is
-//! taken before it.
+//! Tasks and handlers of messages hold the queue's lock for a few steps over lists. No task is
+//! woken or suspended under it, and no message is sent. If both locks are needed, the policy's lock
+//! is taken before it.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,14 +22,14 @@ use crate::omp::device::{DeviceSlot, rank, usable};
 use crate::omp::env;
 
 static QUEUE: Mutex<Option<StealQueue<HeldRegion>>> = Mutex::new(None);
-/// How many wait.
+/// How many regions wait.
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
 /// A region that waits.
 struct HeldRegion {
     promise: Reservation,
     depth: usize,
-    /// Bytes that it needs on another device.
+    /// Bytes that the region needs on another device.
     elsewhere: u64,
     one_shot: Arc<OneShot<Reservation>>,
 }
@@ -42,7 +42,7 @@ impl HeldRegion {
         one_shot.give(promise);
     }
 
-    /// Its device is `slot` from here on, if there is room for it. Under the policy's lock.
+    /// Moves the region to `slot` if there is room for it. Called under the policy's lock.
     fn carry_over(&mut self, slot: &'static DeviceSlot, limit: Option<u64>) -> bool {
         let fits = limit.is_none_or(|limit| slot.placing.in_use().saturating_add(self.elsewhere) <= limit);
         if fits {
@@ -52,7 +52,7 @@ impl HeldRegion {
     }
 }
 
-/// Works with the queue, locked.
+/// Runs `work` on the locked queue.
 fn with<T>(work: impl FnOnce(&mut StealQueue<HeldRegion>) -> T) -> T {
     let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
     let queue = queue.get_or_insert_default();
@@ -62,35 +62,36 @@ fn with<T>(work: impl FnOnce(&mut StealQueue<HeldRegion>) -> T) -> T {
     result
 }
 
-/// How many regions wait; may be out of date.
+/// How many regions wait; the number may be out of date.
 pub fn waiting() -> usize {
     // ORDERING: Relaxed; a hint.
     LENGTH.load(Ordering::Relaxed)
 }
 
-/// Do regions wait at all? Only where others could steal them: ranks do. What waits for GPUs has a
-/// queue of its own ([`super::admission`]).
+/// Do regions wait here at all? They do only if another rank could steal them. Regions for GPUs
+/// have a queue of their own ([`super::admission`]).
 pub fn is_used() -> bool {
     env::settings().steal != Amount::Nothing
         && rank::cluster().is_some_and(|cluster| rank::device_count(cluster) > 1)
         && !usable().is_empty()
 }
 
-/// Nanoseconds that what is under way to a device should last at least, so that it has work while
-/// an answer travels.
+/// The regions under way to a device should last so many nanoseconds together, so that the device
+/// has work while an answer travels.
 const AHEAD: u64 = 500_000;
-/// The most regions that short ones may be under way for that.
+/// The most regions that may be under way for [`AHEAD`].
 const MOST_AHEAD: u64 = 64;
 
 /// How many regions of one depth a device can use at a time: one per worker, one that comes next,
-/// and more of short ones. Ranks are taken to have as many workers as this one; who has more asks.
+/// and more if regions are short. Ranks are assumed to have as many workers as this one. A rank
+/// with more workers asks for regions.
 fn window(slot: &DeviceSlot) -> u32 {
     let ahead = (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD);
     env::settings().workers.saturating_add(1 + ahead as u32)
 }
 
-/// Waits until the region may begin, at this depth of nesting: the promise, which may be for
-/// another device then. The caller may be suspended.
+/// Waits until the region may begin at this depth of nesting. The returned promise may be for
+/// another device. The caller may be suspended.
 pub fn wait(placed: PlacedRegion, depth: usize) -> Reservation {
     let PlacedRegion { promise, elsewhere, .. } = placed;
     if depth >= DEPTHS {
@@ -117,7 +118,7 @@ fn all_next(queue: &mut StealQueue<HeldRegion>, device: usize, depth: usize, win
     core::iter::from_fn(|| queue.next(device, depth, window)).collect()
 }
 
-/// A region that was under way to the device has ended: others follow.
+/// A region that was under way to the device has ended: other regions follow.
 pub fn ended(slot: &DeviceSlot, depth: usize) {
     let (device, window) = (slot.number as usize, window(slot));
     let next = with(|queue| {
@@ -130,23 +131,24 @@ pub fn ended(slot: &DeviceSlot, depth: usize) {
     }
 }
 
-/// Regions wait, if they do: which device is to be notified of how many, if any is.
+/// Which device is to be notified that regions wait, and of how many; `None` if no region waits, or
+/// no device is to be notified.
 pub fn announce(place: RankRange) -> Option<(usize, u32)> {
-    // Most regions end where none wait.
+    // As a rule no region waits when another one ends.
     if waiting() == 0 {
         return None;
     }
     with(|queue| queue.announce(place).map(|device| (device, queue.len() as u32)))
 }
 
-/// Regions wait at another origin, which is this device if it is one: which device is to be
-/// notified of them, if any is.
+/// Which device is to be notified of regions that wait at another origin, if any is. `origin` is
+/// the device number of that origin, if it has one.
 pub fn passes_on(place: RankRange, origin: Option<usize>) -> Option<usize> {
     with(|queue| queue.passes_on(place, origin))
 }
 
-/// The device asks for regions of others: how many it gets. 0: it is notified when regions wait
-/// again.
+/// The device asks for regions of other devices: returns how many it gets. After 0 the device is
+/// notified when regions wait again.
 pub fn steal(device: usize) -> usize {
     let is_empty = with(|queue| {
         if queue.is_empty() {

@@ -1,9 +1,10 @@
-//! What is known of a region before it is launched: memory that the program declares for it
-//! (`ompx_set_task_memory`), distributed memory that it works on (`ompx_set_task_data`), and the
-//! number that it got when its task was made.
+//! What is known of a region before it is launched:
+//! * the memory that the program declares for it (`ompx_set_task_memory`),
+//! * the distributed memory that it works on (`ompx_set_task_data`),
+//! * the number that it got when its task was made.
 //!
-//! Kept by task in maps, which are empty in programs that use neither. Rejected: fields of every
-//! task.
+//! The data are kept by task in maps. The maps are empty in programs that use neither call.
+//! Rejected: fields of every task; programs that use neither call would carry them, too.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use crate::omp::persistent::dist::Section;
 use crate::omp::remote::RemoteFault;
 use crate::omp::task::Task;
 
-/// Something about some tasks.
+/// A value for each of some tasks.
 pub struct ByTask<T> {
     count: AtomicUsize,
     list: Mutex<BTreeMap<usize, T>>,
@@ -36,7 +37,7 @@ impl<T> ByTask<T> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From here on `value` is what is known of the task.
+    /// Sets the value of the task.
     pub fn set(&self, task: &Task, value: Option<T>) {
         let key = core::ptr::from_ref(task).addr();
         let mut list = self.list();
@@ -44,12 +45,12 @@ impl<T> ByTask<T> {
             Some(value) => drop(list.insert(key, value)),
             None => drop(list.remove(&key)),
         }
-        // ORDERING: Relaxed; the task reads it itself, or after it was submitted, which publishes
-        // all.
+        // ORDERING: Relaxed; the task that sets the value reads it, or a task that was submitted
+        // later reads it. The submission publishes everything.
         self.count.store(list.len(), Ordering::Relaxed);
     }
 
-    /// What is known of the task.
+    /// The value of the task.
     pub fn of(&self, task: &Task) -> Option<T>
     where
         T: Clone,
@@ -58,7 +59,7 @@ impl<T> ByTask<T> {
         self.list().get(&key).cloned()
     }
 
-    /// What is known of the task, which is forgotten. Costs a load where nothing is known of any.
+    /// Removes and returns the value of the task. If no task has a value, this costs one load.
     pub fn take(&self, task: &Task) -> Option<T> {
         // ORDERING: Relaxed; see `set`.
         if self.count.load(Ordering::Relaxed) == 0 {
@@ -79,21 +80,21 @@ static ADDRESS: ByTask<usize> = ByTask::new();
 static ANNOUNCED: ByTask<AnnouncedRegion> = ByTask::new();
 static FUNCTION: ByTask<usize> = ByTask::new();
 
-/// The next target region that the task creates needs so many bytes besides what it maps.
+/// Notes that the next target region that the task creates needs so many bytes besides its mapped
+/// storage.
 pub fn set_memory(task: &Task, bytes: u64) {
     MEMORY.set(task, (bytes > 0).then_some(bytes));
 }
 
-/// What the task has declared, which is forgotten; 0 if nothing.
+/// Removes and returns the memory that the task has declared; 0 if none.
 pub fn take_memory(task: &Task) -> u64 {
     MEMORY.take(task).unwrap_or(0)
 }
 
-/// The next target region that the task creates works on these elements, besides those that were
-/// named before.
+/// Notes that the next target region that the task creates works on these elements, too.
 ///
 /// # Errors
-/// There are [`SECTIONS`] already.
+/// The task has named [`SECTIONS`] sections already.
 pub fn add_data(task: &Task, section: Section) -> Result<(), RemoteFault> {
     let mut all = DATA.of(task).unwrap_or_default();
     let free = all.iter_mut().find(|section| section.is_none()).ok_or(RemoteFault::Count)?;
@@ -102,47 +103,47 @@ pub fn add_data(task: &Task, section: Section) -> Result<(), RemoteFault> {
     Ok(())
 }
 
-/// Those elements, which are forgotten.
+/// Removes and returns the elements that the task has named.
 pub fn take_data(task: &Task) -> [Option<Section>; SECTIONS] {
     DATA.take(task).unwrap_or_default()
 }
 
-/// The `device` clause of the next target region that the task creates means devices by this
-/// address.
+/// Notes that the `device` clause of the next target region that the task creates means devices by
+/// this address.
 pub fn set_address(task: &Task, address: usize) {
     ADDRESS.set(task, Some(address));
 }
 
-/// The address, which is forgotten.
+/// Removes and returns the address.
 pub fn take_address(task: &Task) -> Option<usize> {
     ADDRESS.take(task)
 }
 
-/// The fresh task `task` is a target region.
+/// Notes that the new task `task` is the target region `region`, or none.
 pub fn announce(task: &Task, region: Option<AnnouncedRegion>) {
     match region {
         Some(region) => ANNOUNCED.set(task, Some(region)),
-        // Its block may have been that of a region that was never launched.
+        // The memory of the task may have been that of a region that was never launched.
         None => drop(ANNOUNCED.take(task)),
     }
 }
 
-/// The fresh device task calls this function.
+/// Notes that the new device task calls this function.
 pub fn set_function(task: &Task, function: usize) {
     FUNCTION.set(task, Some(function));
 }
 
-/// The function, which is forgotten.
+/// Removes and returns the function.
 pub fn take_function(task: &Task) -> Option<usize> {
     FUNCTION.take(task)
 }
 
-/// What a task was announced as that has not begun.
+/// The region that a task which has not begun was announced as.
 pub fn is_announced(task: &Task) -> Option<AnnouncedRegion> {
     ANNOUNCED.of(task)
 }
 
-/// What the running task was announced as.
+/// Removes and returns the region that the running task was announced as.
 pub fn announced(task: &Task) -> Option<AnnouncedRegion> {
     ANNOUNCED.take(task)
 }

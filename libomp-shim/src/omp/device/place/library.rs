@@ -1,5 +1,5 @@
-//! A policy from a shared object of the user's: a table of C functions, `ompx_sched_policy_t` of
-//! `include/ompx.h`.
+//! A placement policy from a shared object of the user's: a table of C functions,
+//! `ompx_sched_policy_t` of `include/ompx.h`.
 //!
 //! The object stays loaded. Its functions are called under the policy's lock, one at a time.
 
@@ -8,9 +8,9 @@ use std::ffi::CString;
 
 use placement::policy::{PlacementPolicy, PlacementRequest, View};
 
-/// The version of the table that is known.
+/// The version of the table that this code knows.
 const VERSION: u32 = 1;
-/// What the object has to export: a function that returns its table.
+/// The function that the object has to export. It returns the object's table.
 const ENTRY: &CStr = c"ompx_sched_policy";
 
 /// `ompx_sched_device_t`.
@@ -55,9 +55,9 @@ struct PolicyLibrary {
 // callable from any thread.
 unsafe impl Send for PolicyLibrary {}
 
-/// What the loader said last.
+/// The last error message of the loader.
 fn why() -> String {
-    // SAFETY: returns null or a string that stays until this thread's next call.
+    // SAFETY: `dlerror` returns null or a string that stays until this thread's next call.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         "cannot be loaded".into()
@@ -70,7 +70,7 @@ fn why() -> String {
 /// Loads a policy.
 ///
 /// # Errors
-/// The object cannot be loaded, or contains none.
+/// The object cannot be loaded, or contains no policy.
 pub fn load(file: &str) -> Result<Box<dyn PlacementPolicy>, String> {
     let path = CString::new(file).map_err(|_| "not a file's name")?;
     // SAFETY: a C string; the object's constructors are the user's own code.
@@ -118,7 +118,7 @@ impl PlacementPolicy for PolicyLibrary {
         let choose = || unsafe {
             table.choose.map(|choose| choose(table.data, region, devices.as_ptr(), devices.len() as u32))
         };
-        // The caller holds a lock that others of this kernel thread may want.
+        // The caller holds a lock that other contexts of this kernel thread may want.
         let chosen = ult::sched::undisturbed(choose)?;
         usize::try_from(chosen).ok().filter(|&at| at < devices.len())
     }

@@ -1,4 +1,5 @@
-//! What a device has to do, as far as this process knows, and how much of its memory is in use.
+//! The work of a device, as far as this process knows it, and the memory of the device that is in
+//! use.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,48 +11,48 @@ use super::pace::Pace;
 use super::{graph, held, times};
 use crate::omp::device::{DeviceSlot, RunningRegion};
 
-/// Of one device.
+/// The load of one device.
 #[derive(Default)]
 pub struct LoadOfDevice {
-    /// Regions that were placed there and have not begun.
+    /// Regions that were placed on the device and have not begun.
     sent: AtomicU32,
-    /// Bytes that those will need, and bytes of those that run for which no mapping stands.
+    /// Bytes that these regions will need, and bytes of running regions that no mapping stands for.
     promised: AtomicU64,
     /// Bytes of mappings.
     mapped: AtomicU64,
     /// Placed regions that have ended.
     ended: AtomicU64,
-    /// How long they took together, in nanoseconds.
+    /// The nanoseconds that the ended regions took together.
     taken: AtomicU64,
-    /// How long those will take that were placed and have not ended, and how many they are.
+    /// The expected times of the regions that were placed and have not ended.
     backlog: Mutex<Backlog>,
     placed: AtomicU32,
-    /// When the last task was seen to have ended, as of [`times::now`].
+    /// When the last end of a task was seen, by the clock of [`times::now`].
     last_end: AtomicU64,
-    /// How fast copies to it are.
+    /// The speed of copies to the device.
     pub(super) pace: Pace,
 }
 
-/// Nanoseconds that a region is taken to last before one has ended.
+/// The nanoseconds that a region is assumed to last as long as none has ended.
 const UNKNOWN: u64 = 1_000_000;
 
 impl LoadOfDevice {
-    /// Regions placed there that have not begun.
+    /// How many regions were placed on the device and have not begun.
     pub fn sent(&self) -> u32 {
-        // ORDERING: Relaxed; a load that need not be exact.
+        // ORDERING: Relaxed; the load need not be exact.
         self.sent.load(Ordering::Relaxed)
     }
 
     /// Bytes of the device's memory in use or promised.
     pub fn in_use(&self) -> u64 {
-        // ORDERING: Acquire, pairs with the Release in `give`: whoever sees a promise gone sees the
-        // mapping that took its place.
+        // ORDERING: Acquire, pairs with the Release in `give`: a thread that sees a promise gone
+        // sees the mapping that took its place.
         let promised = self.promised.load(Ordering::Acquire);
         // ORDERING: Relaxed; the load above orders it.
         promised.saturating_add(self.mapped.load(Ordering::Relaxed))
     }
 
-    /// How long placed regions take there on average, in nanoseconds.
+    /// How long placed regions take on the device on average, in nanoseconds.
     pub fn usual_time(&self) -> u64 {
         // ORDERING: Relaxed, both; an estimate.
         let ended = self.ended.load(Ordering::Relaxed);
@@ -63,33 +64,34 @@ impl LoadOfDevice {
         self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nanoseconds from `now` until the device has run what it has, of which `running` regions have
-    /// begun. Those that name the device take as long as the others did on average.
+    /// Nanoseconds from `now` until the device has finished its work, of which `running` regions
+    /// have begun. Regions that name the device are assumed to take as long as the other ones did
+    /// on average.
     pub(super) fn wait(&self, running: u32, now: u64) -> u64 {
-        // ORDERING: Relaxed; a load that need not be exact.
+        // ORDERING: Relaxed; the load need not be exact.
         let named = running.saturating_add(self.sent()).saturating_sub(self.placed.load(Ordering::Relaxed));
         self.backlog().wait(now).saturating_add(u64::from(named).saturating_mul(self.usual_time()))
     }
 
-    /// What will take so long is placed there.
+    /// Adds a placed region that is expected to take so long.
     pub(super) fn place(&self, expected: u64) {
         self.backlog().place(expected);
         // ORDERING: Relaxed; as in `wait`.
         self.placed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It begins.
+    /// A placed region begins.
     pub(super) fn begin(&self, expected: u64, now: u64) {
         self.backlog().begin(expected, now);
     }
 
-    /// A task ends now: when the one before it did.
+    /// Notes that a task ends now. Returns when the one before it ended.
     pub(super) fn ends(&self, now: u64) -> u64 {
         // ORDERING: Relaxed; for estimates.
         self.last_end.fetch_max(now, Ordering::Relaxed)
     }
 
-    /// A region that was placed will not run, or has: it began then.
+    /// Removes a placed region. It has run since `began`, or will not run (`None`).
     pub(super) fn forget(&self, expected: u64, began: Option<u64>) {
         match began {
             Some(began) => self.backlog().end(expected, began),
@@ -99,13 +101,13 @@ impl LoadOfDevice {
         self.placed.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Bytes were mapped.
+    /// Counts mapped bytes.
     pub fn map(&self, bytes: usize) {
         // ORDERING: Relaxed; see `in_use`.
         self.mapped.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Bytes are mapped no more.
+    /// Counts bytes that are not mapped any more.
     pub fn unmap(&self, bytes: usize) {
         // ORDERING: Relaxed; see `in_use`.
         self.mapped.fetch_sub(bytes as u64, Ordering::Relaxed);
@@ -118,75 +120,75 @@ impl LoadOfDevice {
     }
 }
 
-/// Promises that are not kept yet in the low half, how often there may have been room again in the
-/// high half: one word, so that nobody sees the one change without the other.
+/// The low half counts promises whose regions have not ended. The high half counts how often room
+/// may have become free. Both are in one word, so that no thread sees one change without the other.
 static PROMISES: AtomicU64 = AtomicU64::new(0);
 const ENDED: u64 = 1 << 32;
 
 /// The promises of the process at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
-    /// Regions that were placed and have not ended.
+    /// How many regions were placed and have not ended.
     pub outstanding: u32,
-    /// How often there may have been room again, modulo 2^32.
+    /// How often room may have become free, modulo 2^32.
     pub given_back: u32,
 }
 
 impl Promises {
-    /// Those of now.
+    /// The promises at the moment.
     pub fn now() -> Self {
-        // ORDERING: Acquire, pairs with the Release in `Reservation::drop`: who sees a promise
-        // ended sees its memory given back.
+        // ORDERING: Acquire, pairs with the Release in `Reservation::drop`: a thread that sees a
+        // promise ended sees its memory given back.
         let word = PROMISES.load(Ordering::Acquire);
         Self { outstanding: word as u32, given_back: (word / ENDED) as u32 }
     }
 }
 
-/// How often there may have been room again, modulo 2^32.
+/// How often room may have become free, modulo 2^32.
 pub fn rooms() -> u32 {
     Promises::now().given_back
 }
 
-/// Memory was given back, or a region has ended, of which no promise tells: who waits for room
-/// looks again.
+/// Notes that memory was given back, or that a region without a promise has ended. Regions that
+/// wait for room look again.
 pub fn there_may_be_room() {
     // ORDERING: Release, pairs with `Promises::now`.
     PROMISES.fetch_add(ENDED, Ordering::Release);
 }
 
-/// The number of what is no region. It is promised no memory, so whoever waits for room does not
-/// wait for its end: that may need what waits.
+/// The number of a reservation that is no region. It is promised no memory. So regions that wait
+/// for room do not wait for its end, which may depend on them.
 pub(super) const NO_REGION: u32 = u32::MAX;
 
-/// A region that was placed on a device, from the choice to its end.
+/// The promise to a region that was placed on a device, from the choice to its end.
 pub struct Reservation {
     slot: &'static DeviceSlot,
     number: u32,
     bytes: u64,
-    /// Those of them that no mapping stands for.
+    /// The part of `bytes` that no mapping stands for.
     own: u64,
-    /// What tells it apart, if what it takes is to be learned here, and how long it will take.
+    /// The kind of the region, if its time is learned here.
     kind: Option<TaskKind>,
     expected: u64,
     has_begun: bool,
-    /// When its code was launched.
+    /// When the region's code was launched.
     launched: Option<u64>,
-    /// It was, behind others that had not ended.
+    /// The code was launched behind other regions that had not ended.
     follows: bool,
     has_landed: bool,
-    /// The depth of nesting at which it is one of those that are under way to the device
-    /// ([`held`]), as long as it is.
+    /// The depth of nesting at which the region counts as under way to the device ([`held`]), as
+    /// long as it counts.
     share: Option<usize>,
-    /// Its admission ([`admission`]), as long as it has one.
+    /// The region's admission ([`admission`]), as long as it has one.
     admission: Option<Admission>,
-    /// The code of its task, where a compiler made the task; else 0.
+    /// The code of the region's task if a compiler made the task; else 0.
     entry: usize,
     stolen: bool,
 }
 
 impl Reservation {
-    /// The region of this kind, which is expected to take so long, needs so many bytes there, `own`
-    /// of them besides its mappings. Under the policy's lock.
+    /// Promises a region of this kind `bytes` on the device, `own` of them besides its mappings.
+    /// The region is expected to take so long. Called under the policy's lock.
     pub(super) fn new(
         slot: &'static DeviceSlot,
         (number, entry): (u32, usize),
@@ -195,7 +197,8 @@ impl Reservation {
     ) -> Self {
         slot.placing.place(expected);
         if number != NO_REGION {
-            // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
+            // ORDERING: Relaxed, all three; the policy's lock orders them for the threads that
+            // choose devices.
             PROMISES.fetch_add(1, Ordering::Relaxed);
         }
         // ORDERING: as above.
@@ -221,7 +224,7 @@ impl Reservation {
         }
     }
 
-    /// A task with versions, which needs no memory that is counted: what it takes is learned
+    /// A promise to a task with versions. No memory is counted for it, and its time is learned
     /// elsewhere.
     pub(super) fn of_version(slot: &'static DeviceSlot, kind: TaskKind, expected: u64) -> Self {
         let mut promise = Self::new(slot, (NO_REGION, 0), (0, 0), (kind, expected));
@@ -229,32 +232,32 @@ impl Reservation {
         promise
     }
 
-    /// Where it runs.
+    /// The device that the region runs on.
     pub fn slot(&self) -> &'static DeviceSlot {
         self.slot
     }
 
-    /// Has another device than the chosen one got it?
+    /// Has a device other than the chosen one got the region?
     pub fn is_stolen(&self) -> bool {
         self.stolen
     }
 
-    /// It is one of those under way to its device, at this depth of nesting.
+    /// The region counts as under way to its device, at this depth of nesting.
     pub(super) fn set_out(&mut self, depth: usize) {
         self.share = Some(depth);
     }
 
-    /// The task has an admission for it.
+    /// Gives the region this admission.
     pub(super) fn set_admission(&mut self, admission: Admission) {
         self.admission = Some(admission);
     }
 
-    /// The admission, which is the caller's to give back then.
+    /// Takes the admission. The caller has to give it back.
     pub(super) fn take_admission(&mut self) -> Option<Admission> {
         self.admission.take()
     }
 
-    /// See [`Admission::pause`]; nothing without an admission.
+    /// See [`Admission::pause`]; without an admission this does nothing.
     pub(super) fn pause(&self) {
         self.admission.iter().for_each(Admission::pause);
     }
@@ -264,13 +267,13 @@ impl Reservation {
         self.admission.iter().for_each(Admission::resume);
     }
 
-    /// Nanoseconds that it will take.
+    /// Nanoseconds that the region is expected to take.
     pub(super) fn expected(&self) -> u64 {
         self.expected
     }
 
-    /// Another device gets it, which has not begun; it may need `bytes` there. Under the policy's
-    /// lock.
+    /// Moves the region, which has not begun, to another device, where it may need `bytes`. Called
+    /// under the policy's lock.
     pub(super) fn carry_over(&mut self, slot: &'static DeviceSlot, bytes: u64) {
         // ORDERING: Relaxed, all; as in `new`.
         self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
@@ -285,7 +288,7 @@ impl Reservation {
         (self.slot, self.bytes, self.stolen) = (slot, bytes, true);
     }
 
-    /// It is under way no more; others follow.
+    /// The region is not under way any more; other regions follow.
     fn arrive(&mut self) {
         drop(self.admission.take());
         if let Some(depth) = self.share.take() {
@@ -293,12 +296,12 @@ impl Reservation {
         }
     }
 
-    /// The region begins: from here on it counts as running.
+    /// The region begins, and counts as running from here on.
     pub fn begin(&mut self, _: &RunningRegion<'_>) {
         self.runs();
     }
 
-    /// The task that it is has got a stream there, and counts as running with that.
+    /// The task has got a stream on the device, and counts as running from here on.
     pub(super) fn begin_on_stream(&mut self) {
         self.runs();
     }
@@ -310,18 +313,18 @@ impl Reservation {
         }
     }
 
-    /// It is launched behind others of its device, and begins when they end: its time is not
-    /// running yet.
+    /// The region is launched behind others of its device. It begins when these end, so its time
+    /// does not run yet.
     pub fn follow(&mut self) {
         self.follows = true;
     }
 
-    /// When it has begun, as far as that counts for what the device has to do.
+    /// When the region has begun, as far as this counts for the backlog of the device.
     fn began(&self) -> Option<u64> {
         self.launched.filter(|_| !self.follows)
     }
 
-    /// Its data are there: what stands for them is the mappings. Its code is launched.
+    /// The region's data are on the device, so its mappings stand for them. Its code is launched.
     pub fn launch(&mut self) {
         self.slot.placing.give(self.bytes - self.own);
         self.bytes = self.own;
@@ -332,24 +335,27 @@ impl Reservation {
         }
     }
 
-    /// Its code has ended.
+    /// The region's code has ended.
     pub fn land(&mut self) {
         self.land_behind();
     }
 
-    /// The same. When the one before it was seen to have ended there; 0 if it was not launched.
+    /// [`Reservation::land`]. Returns when the end of the region before it was seen on the device;
+    /// 0 if this region was not launched.
     pub(super) fn land_behind(&mut self) -> u64 {
         let Some(launched) = self.launched else { return 0 };
         let (now, began) = (times::now(), self.began());
         let last = self.slot.placing.ends(now);
-        // Without what it has waited for others there: a path is no sum of those.
+        // Without the time that it waited for others on the device: a path is not the sum of such
+        // waits.
         let alone = now.saturating_sub(launched.max(last));
         let taken = if self.follows { alone } else { now.saturating_sub(launched) };
         self.slot.placing.forget(self.expected, began);
         if let Some(kind) = self.kind {
             times::ended(kind, taken);
         }
-        // The end of a version may be seen late: only what it has surely taken counts.
+        // The end of a version may be seen late. So only the time counts that it has certainly
+        // taken.
         let usual = if self.kind.is_some() { taken } else { alone };
         // ORDERING: Relaxed, both; an estimate.
         self.slot.placing.taken.fetch_add(usual, Ordering::Relaxed);
@@ -390,8 +396,8 @@ mod tests {
 
     const KIND: TaskKind = TaskKind { function: 1, bytes: 100, device: 0 };
 
-    /// What is promised and what is mapped never counts less than what the region needs, and
-    /// nothing is left of it.
+    /// Promised and mapped bytes never count less than the region needs, and none are left at the
+    /// end.
     #[test]
     fn a_device_has_to_do_what_was_placed_there_and_has_not_ended() {
         let slot: &'static DeviceSlot =
@@ -423,8 +429,8 @@ mod tests {
         assert_eq!(load.wait(slot.load(), times::now()), 0);
     }
 
-    /// What follows others on the device counts with all of its time until it has ended, and its
-    /// time is not that of those before it.
+    /// A region that follows others on the device counts with all of its time until it has ended.
+    /// Its time does not include the time of those before it.
     #[test]
     fn what_follows_others_begins_when_they_end() {
         let slot: &'static DeviceSlot =

@@ -1,29 +1,31 @@
 //! Placement at run time: devices for regions that leave the choice to the runtime, by a policy of
 //! the crate `placement`.
 //!
-//! | room | what lives there |
+//! | module | what lives there |
 //! |---|---|
-//! | [`load`] | what a device has to do, and how much of its memory is in use or promised |
+//! | [`load`] | the work of a device, and its memory in use or promised |
 //! | [`policies`] | the policy in force: `OMPX_SCHED`, `ompx_set_sched` |
 //! | [`graph`] | the graph of the regions: recording it, planning by it (`OMPX_GRAPH`) |
-//! | [`rates`] | how long copies take: measured (`OMPX_RATES`), or taken for granted |
-//! | [`pace`] | how fast copies to devices are that nobody has measured before |
+//! | [`rates`] | how long copies take: measured (`OMPX_RATES`) or assumed |
+//! | [`pace`] | the speed of copies to devices that were not measured before |
 //! | [`library`] | policies from shared objects of the user's |
 //! | [`held`] | regions that wait for their rank, and may be stolen |
-//! | [`admission`] | regions that wait for their admission on GPUs, and for a GPU, and may be taken over |
+//! | [`admission`] | regions that wait for an admission or a GPU, and may be taken over |
 //! | [`tasks`] | device tasks whose GPU is the runtime's choice |
 //! | [`one_shot`] | where the task of such a region waits |
 //! | [`hints`] | what the program declares before a region |
 //! | [`times`] | how long regions take, by code and size of data |
-//! | [`writers`] | where regions ran that others wait for |
-//! | [`versions`] | tasks that have a function for the host and one for GPUs: which of them runs |
+//! | [`writers`] | the devices of the regions that wrote data last |
+//! | [`versions`] | the choice between the host's and the GPUs' version of a task |
 //!
-//! A choice and the promise that follows from it are made under one lock, so that two regions
-//! cannot both count on the last room. With `OMPX_DEVICE_MEMORY` a region for which no device has
-//! room now waits for other regions of this process to end; where none is under way, or inside of
-//! another region, which such an end may depend on, it runs on the host, or ends the program under
-//! `OMP_TARGET_OFFLOAD=mandatory`. Memory that the program takes by `omp_target_alloc` is not
-//! counted.
+//! The policy chooses a device, and the runtime promises the region its memory there. Both happen
+//! under one lock, so two regions cannot both count on the last room.
+//!
+//! With `OMPX_DEVICE_MEMORY` a region for which no device has room waits until other regions of
+//! this process end. If no other region is under way, the region runs on the host. So does a region
+//! inside of another region, since the end that it waits for may depend on that other region. Under
+//! `OMP_TARGET_OFFLOAD=mandatory` the program ends instead. Memory that the program takes by
+//! `omp_target_alloc` is not counted.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -64,40 +66,41 @@ pub const SECTIONS: usize = 4;
 /// A region whose device is to be chosen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnnouncedRegion {
-    /// Its number: the first one is 0.
+    /// The number of the region; the first region has number 0.
     pub number: u32,
-    /// Bytes that it needs besides what it maps.
+    /// Bytes of device memory that the region needs besides its mapped storage.
     pub scratch: u64,
-    /// Distributed memory that it works on, as far as the program has said so.
+    /// The distributed memory that the region works on, as far as the program has declared it.
     pub data: [Option<Section>; SECTIONS],
-    /// What it maps stays on its device, if its list suits ([`super::resident`]).
+    /// Its mapped storage stays on its device as resident copies, if its list suits
+    /// ([`super::resident`]).
     pub stays_resident: bool,
-    /// The code of its task, where a compiler made the task; else 0.
+    /// The code of the region's task if a compiler made the task; else 0.
     pub entry: usize,
-    /// Which devices may run it.
+    /// The devices that may run the region.
     pub among: DeviceChoice,
 }
 
 /// Devices that the runtime may choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// Any.
+    /// All devices.
     #[default]
     All,
     /// GPUs.
     Gpus,
     /// Other ranks.
     Ranks,
-    /// Those of a set of the program's.
+    /// The devices of a set that the program has made.
     Set(u32),
-    /// Those that have the byte at this address.
+    /// The devices that have a copy of the byte at this address.
     Near(usize),
-    /// The one where what begins at this address was written.
+    /// The device where the data that begin at this address were written last.
     Behind(usize),
 }
 
 impl DeviceChoice {
-    /// Could the device be one of them?
+    /// Could the choice mean the device? Sets are checked; addresses are not.
     pub(super) fn may_mean(self, slot: &DeviceSlot) -> bool {
         self.has(slot)
             && match self {
@@ -106,7 +109,7 @@ impl DeviceChoice {
             }
     }
 
-    /// Is the device one of them?
+    /// Is the device of a kind that the choice allows?
     fn has(self, slot: &DeviceSlot) -> bool {
         match self {
             Self::All | Self::Set(_) | Self::Near(_) | Self::Behind(_) => true,
@@ -116,16 +119,16 @@ impl DeviceChoice {
     }
 }
 
-/// Which kinds of devices can run the region with this code: processors, GPUs. Where there are
-/// devices of one kind only they are asked when they are to run it. One of a kind stands for all:
-/// their images are alike.
+/// Which kinds of devices can run the region with this code: processors, GPUs. One device of a kind
+/// stands for all of that kind, since their images are alike. If all devices are of one kind, the
+/// check is left to the device that is to run the region.
 fn kinds_for(region: &AnnouncedRegion, code: usize) -> [bool; 2] {
     let slots = usable();
     let is_gpu = |slot: &DeviceSlot| slot.owner.gpu.is_some();
     if slots.first().map(is_gpu) == slots.last().map(is_gpu) {
         return [true; 2];
     }
-    // Distributed memory is the ranks'.
+    // Distributed memory belongs to ranks, so GPUs cannot run these regions.
     let suits = |gpus: bool| {
         region.among != if gpus { DeviceChoice::Ranks } else { DeviceChoice::Gpus }
             && !(gpus && region.data.iter().any(Option::is_some))
@@ -136,11 +139,11 @@ fn kinds_for(region: &AnnouncedRegion, code: usize) -> [bool; 2] {
     })
 }
 
-/// Which devices may run a region, at the moment.
+/// The devices that may run a region at the moment.
 struct Able {
-    /// Processors, GPUs.
+    /// Whether processors may, and whether GPUs may.
     kinds: [bool; 2],
-    /// Only these, in their order.
+    /// If set: only these devices, sorted by number.
     only: Option<Vec<i32>>,
 }
 
@@ -156,7 +159,7 @@ impl Able {
         Self { kinds, only }
     }
 
-    /// May the device run it?
+    /// May the device run the region?
     fn has(&self, region: &AnnouncedRegion, slot: &DeviceSlot) -> bool {
         let is_one = || self.only.as_ref().is_none_or(|only| only.binary_search(&slot.number).is_ok());
         region.among.has(slot) && self.kinds[usize::from(slot.owner.gpu.is_some())] && is_one()
@@ -164,7 +167,8 @@ impl Able {
 }
 
 impl AnnouncedRegion {
-    /// Bytes of its distributed memory that belong to the device, and of what others have.
+    /// Bytes of the region's distributed memory that belong to the device, and bytes that belong to
+    /// other devices.
     fn distributed(&self, slot: &DeviceSlot) -> (u64, u64) {
         if rank::cluster().is_none() {
             return (0, 0);
@@ -178,28 +182,27 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// The number of the next region.
 pub fn next_number() -> u32 {
-    // ORDERING: Relaxed; numbers only have to differ.
+    // ORDERING: Relaxed; the numbers only have to differ.
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Bytes of a region's data on its device for which it stays there, even if it has to wait while
-/// others are idle.
+/// From so many bytes of its data on the device a region stays there, even if it has to wait while
+/// other devices are idle.
 const WORTH_STAYING: u64 = 1 << 20;
 
-/// A region, with what is the same for all devices.
+/// A region to be placed, with all values that are the same for all devices.
 struct PlacementAsked<'a> {
     region: &'a AnnouncedRegion,
     items: &'a [MapItem],
-    /// What it uses of arrays, if anything.
+    /// The blocks of arrays that it uses, if any.
     arrays: Option<array::lists::ArrayListRequest>,
     limit: Option<u64>,
     now: u64,
-    /// What tells it apart on a device of the host's kind and on another one, and how long it takes
-    /// there.
+    /// Its task kind and its expected time: on devices that run host functions, and on others.
     kinds: [(TaskKind, u64); 2],
-    /// Per item that it reads: the device that has written it last.
+    /// Per item that it reads: the device where the item was written last.
     writers: Vec<i32>,
-    /// Where it can follow those before it ([`chain::lead`]).
+    /// The device where it can follow the regions before it ([`chain::lead`]).
     lead: Option<i32>,
 }
 
@@ -211,7 +214,8 @@ impl<'a> PlacementAsked<'a> {
         limit: Option<u64>,
         lead: Option<i32>,
     ) -> Self {
-        // What one device has of distributed memory is far from another: together it is the same.
+        // A part of distributed memory that is near to one device is far from another. The sum is
+        // the same for all devices.
         let (own, far) = usable().first().map_or((0, 0), |slot| region.distributed(slot));
         let bytes = MemoryNeed::of(items, None).fresh + own + far;
         let kinds = [0, 1].map(|device| {
@@ -237,12 +241,12 @@ impl<'a> PlacementAsked<'a> {
     }
 }
 
-/// How a device was looked at.
+/// How complete the view of a device is.
 struct Seen {
-    /// All of it: a table that somebody works with is not waited for, and nothing counts as present
-    /// then.
+    /// The mapping table was read. A locked table is not waited for; then no storage counts as
+    /// present.
     all: bool,
-    /// How much of what the region needs is for blocks of arrays, for which room is made when it
+    /// Bytes that the region needs for blocks of arrays. Room for these is made when the region
     /// begins.
     blocks: u64,
 }
@@ -257,8 +261,8 @@ fn view(slot: &DeviceSlot, asked: &PlacementAsked<'_>) -> (View, Seen) {
     let blocks = asked.arrays.as_ref().map(|arrays| arrays.near(slot)).unwrap_or_default();
     let (own, far) = region.distributed(slot);
     let load = &slot.placing;
-    // Those that it follows may end before it begins, and another one count on the room that they
-    // leave.
+    // The regions that it follows may end before it begins. Then another region may take the room
+    // that they leave.
     let resident_bytes = if limit.is_some() && asked.lead == Some(slot.number) { need.resident } else { 0 };
     let bring = rates::bring(slot.number, need.to.saturating_sub(near) + blocks.to + far);
     let view = View {
@@ -275,7 +279,7 @@ fn view(slot: &DeviceSlot, asked: &PlacementAsked<'_>) -> (View, Seen) {
     (view, Seen { all: table.is_some(), blocks: blocks.fresh })
 }
 
-/// The device for a region; `None`: the host.
+/// Chooses the device of a region, and promises it its memory there; `None`: the host.
 pub fn choose(
     here: CurrentThread,
     region: AnnouncedRegion,
@@ -284,7 +288,7 @@ pub fn choose(
 ) -> Option<Reservation> {
     let limit = env::settings().device_memory;
     let kinds = kinds_for(&region, code);
-    // Kernels cannot create regions: those inside of others are the host's business.
+    // Kernels cannot create regions, so regions inside of others come from code on the host.
     let depth = target::depth(here) as usize;
     let is_admitted =
         kinds[1] && depth == 0 && region.among != DeviceChoice::Ranks && admission::applies(here);
@@ -325,12 +329,13 @@ pub fn choose(
             }
             Err(Nowhere { is_sure }) => is_sure,
         };
-        // Asked afterwards: who took the room while this region was looking is under way, or has
-        // ended since. Streams of its own task's, or of one that waits for it, give no room before
-        // it has run.
+        // Checked after the choice: a region that took the room meanwhile is under way, or has
+        // ended since. Streams of this region's task, or of a task that waits for it, give no room
+        // back before this region has run.
         let none_runs = usable().iter().all(|slot| slot.load() <= borrowed::of_task_and_parents(here, slot));
         let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
-        // The depth, not the device: a region inside of another one may run on the host.
+        // This checks the depth, not the device, since a region inside of another one may run on
+        // the host.
         give_admission_back();
         if is_sure && (is_alone || depth > 0) {
             say_that_nobody_has_room(region, items, limit);
@@ -347,23 +352,23 @@ pub fn choose(
 /// A region for which a device was chosen.
 pub struct PlacedRegion {
     promise: Reservation,
-    /// It may wait for its rank, and be stolen meanwhile: it is fully mapped, few of its data are
-    /// there, and the policy does not mind.
+    /// The region may wait for its rank, and may be stolen meanwhile: its list maps all its data,
+    /// few of them are on the device, and the policy allows it.
     may_move: bool,
-    /// It may wait for its GPU: what it needs there is promised, or does not matter.
+    /// The region may wait for its GPU: its memory there is promised, or memory does not matter.
     may_wait: bool,
-    /// GPUs that may take it over meanwhile.
+    /// The GPUs that may take the region over while it waits.
     offers: Vec<Offer>,
-    /// Bytes that it needs where none of its data are.
+    /// Bytes that the region needs on a device that has none of its data.
     elsewhere: u64,
-    /// It follows others on its GPU, and may not go to another one.
+    /// The region follows others on its GPU, and may not move to another GPU.
     follows: bool,
 }
 
-/// The policy has found no device, or another one than those before the region are on, where it may
-/// be asked once more when these are over.
+/// The policy has found no device, or has chosen a device other than that of the regions before
+/// this one. In the second case the policy may be asked again when those regions are over.
 struct Nowhere {
-    /// It saw all that is on the devices, or no limit makes it matter.
+    /// The answer is final: all mapping tables were read, or memory is not limited.
     is_sure: bool,
 }
 
@@ -380,10 +385,10 @@ fn try_choose(
     let asked = PlacementAsked::new(&region, code, items, limit, lead);
     let (mut views, seen): (Vec<View>, Vec<Seen>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
     for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !able.has(&region, slot)) {
-        // It does not fit there: that is what every policy asks.
+        // The view says that the region does not fit there, which every policy checks.
         (view.need, view.room) = (view.need.max(1), 0);
     }
-    // A policy of the user's may answer anything.
+    // A policy of the user's may return any number.
     let chosen = policy.choose(PlacementRequest { task: Some(region.number as usize) }, &views);
     let chosen = chosen.and_then(|chosen| {
         Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?, seen.get(chosen)?.blocks))
@@ -391,7 +396,7 @@ fn try_choose(
     let Some((slot, view, blocks)) = chosen else {
         return Err(Nowhere { is_sure: limit.is_none() || seen.iter().all(|seen| seen.all) });
     };
-    // Who is near may have changed by then, too.
+    // The devices near the address may have changed by then, too.
     if (policy.may_change() || matches!(region.among, DeviceChoice::Near(_)))
         && lead.is_some_and(|leader| leader != slot.number)
     {
@@ -399,8 +404,7 @@ fn try_choose(
     }
     let MemoryNeed { private, fresh, .. } = MemoryNeed::of(items, None);
     graph::begin(region, code, private, items);
-    // Data that are there are not promised; they may be gone by the time when a region that waited
-    // begins.
+    // Data that are present are not promised. They may be gone when a region that waited begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     let moves = held::is_used()
         && slot.owner.gpu.is_none()
@@ -413,7 +417,7 @@ fn try_choose(
         .zip(&views)
         .filter(|(other, view)| other.owner.gpu.is_some() && other.number != slot.number && view.fits());
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring });
-    // Behind others on its GPU it would only wait for these elsewhere.
+    // A region that follows others on its GPU would only wait for them on another GPU.
     let lets_move =
         slot.owner.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
@@ -436,7 +440,8 @@ fn try_choose(
 
 fn say_that_nobody_has_room(region: AnnouncedRegion, items: &[MapItem], limit: Option<u64>) {
     static SAID: Mutex<bool> = Mutex::new(false);
-    // Locked until the program has stopped, if it is to: one thread says why.
+    // The lock is held until the program has stopped, if it stops. So one thread reports the
+    // reason.
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     let is_mandatory = target::offload() == TargetOffload::Mandatory;
     if *said && !is_mandatory {

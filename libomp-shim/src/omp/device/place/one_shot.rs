@@ -1,5 +1,4 @@
-//! Where the task of a region waits, suspended, until somebody gives it what it waits for
-//! ([`OneShot`]).
+//! A task waits here, suspended, until another thread gives it a value ([`OneShot`]).
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::omp::device::interface::Wake;
 use crate::omp::device::transfer;
 
-/// See the module.
+/// A value that one thread gives, once, to one task that waits for it.
 pub(super) struct OneShot<T> {
     is_given: AtomicBool,
     inside: Mutex<OneShotInside<T>>,
@@ -18,7 +17,7 @@ struct OneShotInside<T> {
     wake: Option<Wake>,
 }
 
-// SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`).
+// SAFETY: the code that passes a `Wake` agrees that any thread may call it (`interface::Wake`).
 unsafe impl<T: Send> Send for OneShotInside<T> {}
 
 impl<T> Default for OneShot<T> {
@@ -35,18 +34,18 @@ impl<T> OneShot<T> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The task gets this; it is woken. Once.
+    /// Gives the task this value, and wakes the task. To be called once.
     pub(super) fn give(&self, what: T) {
         let wake = {
             let mut inside = self.inside();
             inside.given = Some(what);
-            // ORDERING: Release, pairs with the Acquire in `is_given`: who sees it finds what was
-            // given.
+            // ORDERING: Release, pairs with the Acquire in `is_given`: a thread that sees it finds
+            // the value.
             self.is_given.store(true, Ordering::Release);
             inside.wake.take()
         };
         if let Some(wake) = wake {
-            // SAFETY: `wake_on` was promised that it may be called.
+            // SAFETY: the caller of `wake_on` has promised that it may be called.
             unsafe { (wake.call)(wake.data) };
         }
     }
@@ -56,7 +55,7 @@ impl<T> OneShot<T> {
         self.is_given.load(Ordering::Acquire)
     }
 
-    /// `wake` is called when something is given, now if it has been already.
+    /// `wake` is called when a value is given; at once if it has been given already.
     fn wake_on(&self, wake: Wake) {
         let mut inside = self.inside();
         if inside.given.is_none() {
@@ -68,7 +67,7 @@ impl<T> OneShot<T> {
         unsafe { (wake.call)(wake.data) };
     }
 
-    /// Waits for it; the caller may be suspended. By one task, once.
+    /// Waits for the value. The caller may be suspended. To be called by one task, once.
     pub(super) fn wait(&self) -> T {
         let wake_on = |wake| {
             self.wake_on(wake);

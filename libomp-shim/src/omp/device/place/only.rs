@@ -1,11 +1,11 @@
-//! Devices to choose from that a `device` clause says by more than a kind: a set that the program
-//! has made, those where data are, that where data were written.
+//! The devices to choose from, where a `device` clause says more than a kind of device. It may name
+//! a set that the program has made, the devices that have data, or the device that wrote data last.
 //!
-//! The clause has a number only. A set has one of its own, which it keeps ([`set`]). An address is
-//! noted for the next region of the task that asks for it ([`super::hints`]).
+//! The clause has only a number. Each set has a number of its own, which it keeps ([`set`]). An
+//! address is noted for the next region of the task that asks for it ([`super::hints`]).
 //!
-//! Where data are and where they were written is asked when the region is about to be placed. Where
-//! nobody knows, any device will do.
+//! The place of data is looked up when the region is about to be placed. If it is not known, any
+//! device will do.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,20 +16,20 @@ use crate::omp::remote::RemoteFault;
 
 /// The number of the first set.
 const FIRST: i32 = 0x4100_0000;
-/// How many there may be.
+/// The most sets that the program may make.
 const MOST: usize = 1 << 16;
 
-/// Sets by their numbers; none ever goes.
+/// Sets by their numbers; none is ever removed.
 static SETS: Mutex<Vec<Arc<[i32]>>> = Mutex::new(Vec::new());
 
 fn sets() -> MutexGuard<'static, Vec<Arc<[i32]>>> {
     SETS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number that stands for these devices: the same one for the same devices.
+/// The number that stands for these devices. The same devices always get the same number.
 ///
 /// # Errors
-/// There are none, or one of them does not exist; there are too many sets.
+/// The list is empty, or one of its devices does not exist; there are too many sets.
 pub fn set(mut devices: Vec<i32>) -> Result<i32, RemoteFault> {
     if devices.is_empty() {
         return Err(RemoteFault::Count);
@@ -57,12 +57,12 @@ pub fn of_number(number: i64) -> Option<u32> {
     ((at as usize) < sets().len()).then_some(at)
 }
 
-/// The devices of a set, in their order.
+/// The devices of a set, sorted by number.
 pub(super) fn of_set(set: u32) -> Arc<[i32]> {
     sets().get(set as usize).cloned().unwrap_or_default()
 }
 
-/// Devices that have the byte at `address`, in their order.
+/// The devices that have a copy of the byte at `address`, sorted by number.
 pub(super) fn near(address: usize) -> Vec<i32> {
     let mut all: Vec<i32> = array::places(address).into_iter().chain(resident::places(address)).collect();
     all.extend(usable().iter().filter(|slot| is_mapped(slot, address)).map(|slot| slot.number));
@@ -71,13 +71,13 @@ pub(super) fn near(address: usize) -> Vec<i32> {
     all
 }
 
-/// Is it mapped there? Of a table that somebody works with, nobody knows.
+/// Is the byte mapped on the device? A locked mapping table is not waited for, and counts as "no".
 fn is_mapped(slot: &DeviceSlot, address: usize) -> bool {
     slot.try_lock().is_some_and(|table| matches!(table.place(address, 1), MappedRange::Inside(_)))
 }
 
-/// The device where the region ran, or is to run, that wrote what begins at `address` last, as far
-/// as it is known.
+/// The device of the region that wrote the data that begin at `address` last, as far as it is
+/// known. That region may still have to run.
 pub(super) fn behind(address: usize) -> Vec<i32> {
     writers::of(address).into_iter().collect()
 }

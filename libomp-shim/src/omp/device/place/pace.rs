@@ -1,10 +1,10 @@
-//! How fast copies to a device are: measured as they are made, for devices that `gangway autotune`
-//! does not measure (GPUs, host devices).
+//! The speed of copies to a device. It is measured while copies are made, for devices that `gangway
+//! autotune` does not measure (GPUs, host devices).
 //!
-//! A copy seems to take longer than it does where others share its way, or where whoever waits for
-//! it has something else to do first; it never seems to take less. So the best of the last ones
-//! counts: what is slower pulls the figure down by little. Small copies tell about latency alone
-//! and are left out, and so are those that were over when they had begun.
+//! A copy never seems to take less time than it does. It seems to take longer if other copies share
+//! its way, or if its waiter has something else to do first. So the best of the last copies counts,
+//! and a slower copy lowers the figure only a little. Small copies show nothing but latency, and
+//! are left out. So are copies that were over when they had begun.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,26 +12,27 @@ use std::time::Duration;
 use crate::omp::device::interface::Device;
 use crate::omp::device::usable;
 
-/// Fewer bytes tell nothing.
+/// Copies of fewer bytes are not measured.
 pub const LARGE: usize = 1 << 20;
 
-/// Bytes per millisecond to a device, from the host and from others of its kind; 0: not known.
+/// Bytes per millisecond to a device, from the host and from other devices of its kind; 0: not
+/// known.
 #[derive(Default)]
 pub struct Pace([AtomicU64; 2]);
 
 impl Pace {
-    /// So many bytes have come in this time.
+    /// Notes a copy of so many bytes that took this time.
     fn copied(&self, from_device: bool, bytes: usize, nanoseconds: u128) {
         let seen = u64::try_from(bytes as u128 * 1_000_000 / nanoseconds.max(1)).unwrap_or(u64::MAX);
         let pace = &self.0[usize::from(from_device)];
-        // ORDERING: Relaxed, both; an estimate, of which one may be lost.
+        // ORDERING: Relaxed, both; an estimate, and an update may be lost.
         let before = pace.load(Ordering::Relaxed);
         // ORDERING: as above.
         pace.store(seen.max(before - before / 16 + seen / 16).max(1), Ordering::Relaxed);
     }
 
-    /// Nanoseconds that so many bytes take; `None`: not known. Between devices as from the host, as
-    /// long as no such copy was seen.
+    /// Nanoseconds that a copy of so many bytes takes; `None`: not known. Before a copy between
+    /// devices was seen, such copies count like those from the host.
     pub(super) fn time(&self, from_device: bool, bytes: u64) -> Option<u64> {
         // ORDERING: Relaxed; see `copied`.
         let [host, device] = [0, 1].map(|at| self.0[at].load(Ordering::Relaxed));
@@ -41,7 +42,8 @@ impl Pace {
     }
 }
 
-/// So many bytes have come to the device in this time, from another device or from the host.
+/// Notes a copy of so many bytes to the device that took this time, from another device or from the
+/// host.
 pub fn copied(device: &dyn Device, from_device: bool, bytes: usize, time: Duration) {
     if let Some(slot) = usable().iter().find(|slot| core::ptr::addr_eq(&raw const *slot.device, device)) {
         slot.placing.pace.copied(from_device, bytes, time.as_nanos());

@@ -1,4 +1,4 @@
-//! The policy in force: what `OMPX_SCHED` says, or `ompx_set_sched` said last.
+//! The placement policy in force. `OMPX_SCHED` names it, and `ompx_set_sched` changes it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use super::{graph, library};
 use crate::omp::device::{DeviceOwner, rank, usable};
 use crate::omp::{env, report, user_files};
 
-/// A policy, and whether regions may move on from where it has placed them.
+/// A policy, and whether regions may move from the device that it has chosen.
 type Placing = (Box<dyn PlacementPolicy>, bool);
 
 static POLICY: Mutex<Option<Placing>> = Mutex::new(None);
@@ -29,8 +29,8 @@ impl InForce {
         self.0.as_mut()?.0.choose(request, devices)
     }
 
-    /// For a device task, which has no number. Policies that know regions by their numbers are not
-    /// asked.
+    /// Chooses for a device task, which has no number. Policies that know regions by their numbers
+    /// are not asked; `LeastLoaded` chooses instead.
     pub fn choose_for_task(&mut self, devices: &[View]) -> Option<usize> {
         match self.0.as_mut() {
             Some((policy, true)) => policy.choose(PlacementRequest::default(), devices),
@@ -38,20 +38,20 @@ impl InForce {
         }
     }
 
-    /// May another device steal what was placed? Not what is planned ahead, nor what the user has
-    /// chosen.
+    /// May another device steal a placed region? It may not if the policy has planned ahead, or if
+    /// the user has chosen the device.
     pub fn lets_steal(&self) -> bool {
         self.0.as_ref().is_some_and(|(_, moves)| *moves)
     }
 
-    /// Is a task placed best when all is over that it waits for? Otherwise it makes no difference,
-    /// or the policy is to be asked once.
+    /// Is a task placed better when all tasks that it waits for are over? Otherwise this makes no
+    /// difference, or the policy is to be asked only once.
     pub fn may_change(&self) -> bool {
         self.0.as_ref().is_some_and(|(policy, moves)| *moves && !policy.is_blind())
     }
 }
 
-/// The policy in force, for so many devices of this memory; made at the first call.
+/// The policy in force, locked, for so many devices with so much memory. The first call makes it.
 pub fn in_force(devices: usize, memory: Option<u64>) -> InForce {
     let mut policy = policy();
     policy.get_or_insert_with(|| {
@@ -68,7 +68,7 @@ fn instead(why: &str) -> Placing {
 /// Puts the policy with this name in force.
 ///
 /// # Errors
-/// Why not.
+/// The reason why the policy cannot be put in force.
 pub fn set(text: &str, devices: usize, memory: Option<u64>) -> Result<(), String> {
     let made = make(&text.parse::<PlacementChoice>()?, devices, memory)?;
     *policy() = Some(made);
@@ -89,7 +89,7 @@ fn make(choice: &PlacementChoice, devices: usize, memory: Option<u64>) -> Result
     }
 }
 
-/// The placement that the file contains.
+/// The policy that places regions as the file says.
 fn by_hand(file: &str, devices: usize) -> Result<Box<dyn PlacementPolicy>, String> {
     let text = user_files::read(file).map_err(|e| e.to_string())?;
     let gpu = |rank: usize, number: usize| {
@@ -101,7 +101,7 @@ fn by_hand(file: &str, devices: usize) -> Result<Box<dyn PlacementPolicy>, Strin
         let at = match (kind, rank::cluster()) {
             (ManualKind::Gpu, _) => gpu(rank, number),
             (ManualKind::Cpu, Some(_)) if number == 0 => rank::device_of(rank as u32),
-            // Without ranks each device passes for one.
+            // Without ranks each device counts as a rank.
             (ManualKind::Cpu, None) if number == 0 => Some(rank),
             _ => None,
         };

@@ -1,9 +1,10 @@
-//! How long copies to a device take: what `gangway autotune` measured between the ranks; for other
-//! devices what was seen of copies so far ([`super::pace`]); or the same for all.
+//! How long copies to a device take. Between ranks the figures of `gangway autotune` count. For
+//! other devices the copies seen so far count ([`super::pace`]). Otherwise all devices are assumed
+//! to be alike.
 //!
-//! `OMPX_RATES` names the file, or says `off`; without it the machine's file in the user's cache is
-//! read, if there is one. It is read when the first device is chosen, and only where ranks are
-//! devices.
+//! `OMPX_RATES` names the file of the figures, or says `off`. Without it the machine's file in the
+//! user's cache is read, if there is one. The file is read when the first device is chosen, and
+//! only if ranks are devices.
 
 use std::sync::OnceLock;
 
@@ -13,17 +14,17 @@ use placement::rates::{self, Rates};
 use crate::omp::device::{get, rank, usable};
 use crate::omp::{env, report, user_files};
 
-/// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at
-/// least, where nothing was measured.
+/// Where nothing was measured: the bytes that a copy is assumed to move in a nanosecond (1 GB/s),
+/// and the nanoseconds that it takes at least.
 const RATE: u64 = 1;
 const LATENCY: u64 = 20_000;
 
-/// The words for it.
+/// The text for warnings that says so.
 const INSTEAD: &str = "copies are taken to make 1 GB/s after 20 us";
 
 static RATES: OnceLock<Option<Rates>> = OnceLock::new();
 
-/// What was measured.
+/// The measured rates.
 fn measured() -> Option<&'static Rates> {
     rank::cluster()?;
     RATES.get_or_init(|| find(env::settings().rates.as_deref()).unwrap_or_else(said)).as_ref()
@@ -34,10 +35,11 @@ fn said(line: String) -> Option<Rates> {
     None
 }
 
-/// The rates of the file that is named, or of the usual one; no file at all is no mistake.
+/// The rates of the named file, or of the usual one. It is no mistake if the usual file does not
+/// exist.
 ///
 /// # Errors
-/// A line.
+/// A line for the user.
 fn find(named: Option<&str>) -> Result<Option<Rates>, String> {
     let parsed = |name: &str, text: &str| {
         Rates::read(text).map(Some).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))
@@ -49,8 +51,8 @@ fn find(named: Option<&str>) -> Result<Option<Rates>, String> {
                 user_files::read(name).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))?;
             parsed(name, &text)
         }
-        // The path of the usual file comes from environment variables, which this program must not
-        // trust.
+        // The path of the usual file comes from environment variables, and this program must not
+        // trust them.
         None if env::rights_gained() => Ok(None),
         None => {
             let Some(file) = rates::usual_file(|name| std::env::var(name).ok()) else { return Ok(None) };
@@ -64,7 +66,7 @@ pub(super) fn bring(device: i32, bytes: u64) -> u64 {
     between(None, device, bytes)
 }
 
-/// The same from another device; `None`: the host.
+/// The nanoseconds of a copy from a device to another one; `from` is `None` for the host.
 pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) -> u64 {
     if bytes == 0 {
         return 0;
@@ -79,18 +81,18 @@ pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) ->
     if let Some(time) = ranks.filter(|_| !has_gpu).and_then(hop) {
         return time;
     }
-    // What was seen of a GPU's copies is all of their way, from rank to rank and on.
+    // The figures of a GPU's copies cover their whole way: from rank to rank, and on to the GPU.
     let way = ranks.filter(|[source, target]| has_gpu && source != target);
     let way = way.map_or(0, |ranks| hop(ranks).unwrap_or(LATENCY + bytes / RATE));
     LATENCY + seen(from.is_some(), to, bytes).unwrap_or(way + bytes / RATE)
 }
 
-/// The same without latency, by the copies that were made so far.
+/// The nanoseconds without latency, by the copies seen so far.
 fn seen(from_device: bool, to: i32, bytes: u64) -> Option<u64> {
     get(to)?.placing.pace.time(from_device, bytes)
 }
 
-/// The devices as the policies that plan see them.
+/// The devices, as the policies that plan see them.
 pub(super) fn machine(devices: usize, memory: Option<u64>) -> GraphMachine {
     let memory = memory.unwrap_or(u64::MAX);
     let has_gpus = usable().iter().any(|slot| slot.owner.gpu.is_some());

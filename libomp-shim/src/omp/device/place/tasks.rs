@@ -1,19 +1,24 @@
-//! Device tasks whose GPU is the runtime's choice (`ompx_cuda_task`): their admission, the choice,
-//! and what is learned of them.
+//! Device tasks whose GPU is the runtime's choice (`ompx_cuda_task`): their admission, the choice
+//! of the GPU, and the times that are learned of them.
 //!
-//! They take admissions with regions ([`admission`]). A task begins here when those before it have
-//! queued their work. One whose predecessors all have work on one GPU that is not over follows them
-//! there, without the host, and is offered to no other; one that has them on several waits for
-//! them, before it asks for an admission. For the others the policy in force is asked, as for
-//! regions: what a task takes is learned by its function and the bytes of the blocks of arrays that
-//! it names, and of equal GPUs the one is chosen where most of those before it ran, then the one
-//! that has most of the blocks. Policies that know regions by number (by hand, planned, from a
+//! Device tasks and regions share the admissions ([`admission`]). A task begins here when the tasks
+//! before it have queued their work. There are three cases:
+//! * All its predecessors have unfinished work on one GPU. The task follows them there, without the
+//!   host, and is not offered to other GPUs.
+//! * They have unfinished work on several GPUs. The task waits for it before it asks for an
+//!   admission.
+//! * Otherwise the policy in force chooses the GPU, as for regions.
+//!
+//! The time of a task is learned by its function and by the bytes of the array blocks that it
+//! names. Of equal GPUs the one is chosen where most of the task's predecessors ran, then the one
+//! that has most of its blocks. Policies that know regions by number (by hand, planned, from a
 //! library) are not asked.
 //!
-//! The function is the program's code, and may wait for anything; so the admission pauses while it
-//! runs ([`PlacedDeviceTask::opens`], [`PlacedDeviceTask::has_put`]). Rejected: giving the
-//! admission back in each wait of the runtime's that a function may come to. What the program waits
-//! for by itself (a variable, a lock of the system's) is not seen.
+//! The function is code of the program, and may wait for anything. So the admission pauses while it
+//! runs ([`PlacedDeviceTask::opens`], [`PlacedDeviceTask::has_put`]). The runtime does not see
+//! waits that the program makes by itself (for a variable, or a lock of the system's).
+//!
+//! Rejected: giving the admission back in each wait of the runtime's that a function may come to.
 //!
 //! What may not live here: streams and blocks (`device/work.rs`, `borrowed.rs`, `array/`), tasks
 //! with versions ([`super::versions`]).
@@ -30,30 +35,30 @@ use crate::omp::env;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
 
-/// The fresh task `task` will call this function on a GPU that the runtime chooses.
+/// Notes that the new task `task` will call this function on a GPU that the runtime chooses.
 pub fn announce(task: &Task, function: usize) {
     admission::announce();
     hints::set_function(task, function);
 }
 
-/// It was discarded, or has begun.
+/// The task has begun, or was discarded.
 pub fn begins(task: &Task) {
-    // It was taken before, unless nothing preceded the task.
+    // The function was removed before, unless the task had no predecessors.
     hints::take_function(task);
 }
 
-/// A device task that has its GPU, until its work there is over: then, or when this is dropped, the
-/// admission is given back.
+/// A device task that has its GPU, until its work there is over. Then, or when this value is
+/// dropped, the admission is given back.
 pub struct PlacedDeviceTask(Reservation);
 
-/// The running task's function may begin on the GPU of what is returned, as far as admissions go;
-/// `None`: there is no GPU. The caller may be suspended.
+/// Waits until the running task's function may begin on the GPU of the returned value, as far as
+/// admissions go; `None`: there is no GPU. The caller may be suspended.
 pub fn take(function: usize, blocks: &[Dependence]) -> Option<PlacedDeviceTask> {
     let before = chain::devices_before(CurrentThread::get());
     if before.iter().any(|device| *device != before[0]) {
         chain::wait(CurrentThread::get().task);
     }
-    // It may have waited, here and below, and another worker may go on with it.
+    // The task may have waited, here and below, and another worker may have resumed it.
     admission::take_for_task(CurrentThread::get(), function);
     let here = CurrentThread::get();
     let Some(placed) = choose(here, function, blocks) else {
@@ -105,17 +110,17 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     })
 }
 
-/// Where a task does not fit.
+/// The view of a device on which a task does not fit.
 const NOWHERE: View =
     View { need: 1, room: 0, present: 0, running: 0, wait: 0, bring: 0, moves: 0, cost: 0, near: 0 };
 
-/// A task, with what is the same for all GPUs.
+/// A task to be placed, with all values that are the same for all GPUs.
 struct DeviceTaskAsked<'a> {
     blocks: &'a [Dependence],
     bytes: u64,
     expected: u64,
     now: u64,
-    /// Where those before it ran.
+    /// The devices where its predecessors ran.
     before: Vec<i32>,
 }
 
@@ -139,17 +144,17 @@ impl DeviceTaskAsked<'_> {
 }
 
 impl PlacedDeviceTask {
-    /// Where the task runs.
+    /// The device that the task runs on.
     pub fn slot(&self) -> &'static DeviceSlot {
         self.0.slot()
     }
 
-    /// The task asks for its stream, and then its function is called.
+    /// The task asks for its stream; its function is called next.
     pub fn opens(&self) {
         self.0.pause();
     }
 
-    /// It has got the stream, on which it comes behind others of the GPU or not.
+    /// The task has got the stream, perhaps behind other work of the GPU.
     pub fn launches(&mut self) {
         self.0.begin_on_stream();
         if !chain::devices_before(CurrentThread::get()).is_empty() {
@@ -163,7 +168,7 @@ impl PlacedDeviceTask {
         self.0.resume();
     }
 
-    /// What it has put there is over, as well as the task is.
+    /// The work that the task queued is over, and the task is, too. `well`: it has not failed.
     pub fn ends(mut self, well: bool) {
         if well {
             self.0.land();

@@ -1,8 +1,9 @@
-//! How long regions take, by their code, the size of their data and the kind of device: a running
-//! mean, kept while they end ([`placement::times`]).
+//! How long regions take, by their code, the size of their data and the kind of device. The figure
+//! is a running mean that each end of a region updates ([`placement::times`]).
 //!
-//! A device that runs functions of the host is of one kind, another one (a GPU) of another. From
-//! launch to end is measured, so what a region waits for on a rank that has others to run counts.
+//! Devices that run functions of the host are one kind; other devices (GPUs) are another. The time
+//! is measured from launch to end. So it includes the wait of a region on a rank that runs other
+//! regions, too.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,8 +17,7 @@ fn times() -> MutexGuard<'static, TaskTimes> {
     TIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long regions take by the code of their tasks, for the order of those that are not even
-/// ready.
+/// The times of regions by the code of their tasks. They order tasks that are not ready yet.
 struct Tasks {
     by_code: BTreeMap<usize, Mean>,
     all: Mean,
@@ -30,12 +30,12 @@ struct Mean {
     count: u32,
 }
 
-/// A mean follows the last so many values.
+/// The number of values that a mean follows.
 const MEMORY: u32 = 16;
-/// What all regions take on average counts as so many values of each code: where several ends are
-/// noticed at once one of them seems to have taken everything and the others nothing.
+/// The mean of all regions counts like so many values of each code. The reason: where several ends
+/// are noticed at once, one region seems to have taken all the time and the others none.
 const PRIOR: u32 = 3;
-/// With so many ends a mean is news.
+/// The numbers of ends after which a mean is news.
 const NEWS: [u32; 3] = [1, 4, MEMORY];
 
 impl Mean {
@@ -65,18 +65,19 @@ pub(super) fn now() -> u64 {
     u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Nanoseconds that such a region will take, as far as known; never 0.
+/// Nanoseconds that a region of this kind is expected to take; never 0.
 pub(super) fn expected(kind: TaskKind) -> u64 {
     times().expected(kind).max(1)
 }
 
-/// Nanoseconds that the region of a task with this code will take, whatever its data; 0 for none.
+/// Nanoseconds that the region of a task with this code is expected to take, whatever its data; 0
+/// without code.
 pub(super) fn expected_of(entry: usize) -> u64 {
     if entry == 0 { 0 } else { tasks().expected(entry) }
 }
 
-/// The region of a task with this code has kept its device for so long. Is that news? Regions that
-/// were made by now counted on something else.
+/// Notes that the region of a task with this code has kept its device for so long. Is that news?
+/// Regions that exist already were ordered by another figure.
 pub(super) fn ended_of(entry: usize, nanoseconds: u64) -> bool {
     if entry == 0 {
         return false;
@@ -89,7 +90,7 @@ pub(super) fn ended_of(entry: usize, nanoseconds: u64) -> bool {
     mean.count > before && NEWS.contains(&mean.count)
 }
 
-/// Such a region has run for so long.
+/// Notes that a region of this kind has run for so long.
 pub(super) fn ended(kind: TaskKind, nanoseconds: u64) {
     times().ended(kind, nanoseconds);
 }

@@ -1,18 +1,21 @@
-//! Tasks with versions for several kinds of device: which of them runs, and where
-//! ([`placement::versions`]); here is what is known of the devices, and what runs take.
+//! Tasks with versions for several kinds of device: which version runs, and where
+//! ([`placement::versions`]). Here are the state of the devices, and the times of runs.
 //!
-//! The choice is made by a worker that could run the host's version now. So that version waits for
-//! nobody but the tasks before it, and what other tasks the team has waiting is not looked at:
-//! nobody knows how long they take. A GPU is taken to run one task after the other; so a task has
-//! taken the time since it was put there or, if that is later, since the one before it was seen to
-//! have ended. Its end is seen by whoever waits for it or is idle, which may be late where all
-//! compute; so whoever chooses looks first ([`look`]). Without that GPUs that had long been through
-//! with everything counted as late and therefore busy, the workers ran the host's versions, and
-//! nobody looked. What nobody saw in time says between which times it has ended ([`VersionRun`]).
+//! A worker that could run the host's version at once makes the choice. So that version waits only
+//! for the tasks before it. Other tasks that the team has waiting are not considered, since their
+//! times are not known.
 //!
-//! Locks, in this order: the list of what is watched, the state of one of these, the record of
-//! times, the load of a device. That of the record is held while a task is placed, so that two do
-//! not count on the same gap. None is held while anybody waits.
+//! A GPU is assumed to run one task after the other. So the time of a task starts when it was put
+//! on the GPU, or when the end of the task before it was seen, if that is later. A thread that
+//! waits for the task, or is idle, sees its end. This may be late if all threads compute. So the
+//! thread that makes a choice polls first ([`look`]). Without that, GPUs that had long finished
+//! counted as late, and therefore as busy; so the workers ran the host's versions, and no thread
+//! polled. If an end was not seen in time, only the times between which it happened are known
+//! ([`VersionRun`]).
+//!
+//! Locks, in this order: the list of watched work, the state of one entry, the record of times, the
+//! load of a device. The record's lock is held while a task is placed, so that two tasks do not
+//! count on the same gap. No lock is held while a thread waits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,35 +31,35 @@ use crate::omp::device::{DeviceSlot, get, transfer};
 use crate::omp::thread::CurrentThread;
 
 static VERSIONS: Mutex<VersionTimes> = Mutex::new(VersionTimes::new());
-/// Where tasks with versions have written, as far as they have said how much.
+/// Where tasks with versions have written data, if they gave the size.
 static WRITERS: Writers = Writers::new();
-/// Stands for the host there: no device has this number.
+/// Stands for the host in [`WRITERS`]; no device has this number.
 const HOST: i32 = Writers::LAST;
 
 fn versions() -> MutexGuard<'static, VersionTimes> {
     VERSIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Something that a task reads or writes.
+/// A datum that a task reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionDatum {
-    /// Where it begins.
+    /// The first byte.
     pub address: usize,
-    /// Bytes; 0: not known.
+    /// The size in bytes; 0: not known.
     pub bytes: u64,
-    /// Its bytes are needed.
+    /// The task reads the datum.
     pub reads: bool,
-    /// They change.
+    /// The task writes the datum.
     pub writes: bool,
 }
 
-/// A task whose way is to be chosen.
+/// A task whose version and device are to be chosen.
 pub struct VersionRequest<'a> {
-    /// Its versions by address: the host's, and that for GPUs.
+    /// The addresses of its versions: the host's, and the one for GPUs.
     pub functions: [usize; 2],
-    /// What it uses.
+    /// The data that it uses.
     pub data: &'a [VersionDatum],
-    /// GPUs on which tasks before it have put work that is not over.
+    /// The GPUs on which its predecessors have unfinished work.
     pub before: &'a [i32],
 }
 
@@ -64,7 +67,7 @@ pub struct VersionRequest<'a> {
 pub type VersionDevice = Option<&'static DeviceSlot>;
 
 impl VersionRequest<'_> {
-    /// Nanoseconds that copies of what it reads take to there.
+    /// Nanoseconds that copies of the data that the task reads take to `place`.
     fn moves(&self, place: VersionDevice) -> u64 {
         self.data
             .iter()
@@ -79,7 +82,7 @@ impl VersionRequest<'_> {
         let moves = self.moves(place);
         let wait = match place {
             Some(slot) => slot.placing.wait(slot.load(), times::now()),
-            // It begins when those before it have ended.
+            // On the host the task begins when its predecessors have ended.
             None => self
                 .before
                 .iter()
@@ -98,32 +101,33 @@ impl VersionRequest<'_> {
     }
 }
 
-/// Nanoseconds that a copy of it takes to where it would be used, if it was written elsewhere.
+/// Nanoseconds that a copy of the datum to `place` takes, if it was written elsewhere.
 fn moves(datum: &VersionDatum, place: VersionDevice) -> u64 {
     let Some(from) = WRITERS.of(datum.address).filter(|_| datum.bytes > 0) else { return 0 };
     let to = place.map_or(HOST, |slot| slot.number);
     match (from, to) {
         _ if from == to => 0,
-        // To the host as long as from it.
+        // A copy to the host is assumed to take as long as one from it.
         (_, HOST) => rates::bring(from, datum.bytes),
         (HOST, _) => rates::bring(to, datum.bytes),
         _ => rates::between(Some(from), to, datum.bytes),
     }
 }
 
-/// What a task has of a device from the choice to its end.
+/// A task's part in the load of a device, from the choice to its end.
 pub struct Share {
     way: VersionOption,
     place: VersionDevice,
     expected: u64,
     began: Option<u64>,
-    /// On a GPU. Nobody counts on room for it, so it is made and moves without the policy's lock.
+    /// Set on a GPU. No memory is promised by it, so it is made and moved without the policy's
+    /// lock.
     promise: Option<Reservation>,
     has_left: bool,
 }
 
-/// The place among these for a task; `None`: there is none. `accept` says whether the task takes it
-/// now: else nothing has happened.
+/// Chooses one of `places` for a task; `None` if there is none. `accept` says whether the task
+/// takes the place now. If it does not, nothing has changed.
 pub fn choose(
     asked: &VersionRequest<'_>,
     places: &[VersionDevice],
@@ -143,13 +147,13 @@ pub fn choose(
 }
 
 impl Share {
-    /// Where the task runs.
+    /// The place that the task runs on.
     pub fn place(&self) -> VersionDevice {
         self.place
     }
 
-    /// The running task, which is for a GPU, waits for its admission, and until its GPU can use it.
-    /// It may be for another one of these then.
+    /// Waits until the running task, which is for a GPU, has an admission, and its GPU can use it.
+    /// The task may then be for another one of `gpus`.
     pub fn take_admission(
         &mut self,
         asked: &VersionRequest<'_>,
@@ -167,7 +171,7 @@ impl Share {
         let others = gpus.iter().filter(|slot| slot.number != promise.slot().number);
         let offers =
             others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
-        // It may have waited, and another worker may go on with it.
+        // The task may have waited, and another worker may have resumed it.
         let promise = admission::begin(
             CurrentThread::get(),
             PlacedRegion { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
@@ -179,7 +183,8 @@ impl Share {
         self.promise = Some(promise);
     }
 
-    /// When it would have run there, from now; of those that are equal it stays where it is.
+    /// How long from now until the task would have run on the device. Of equal devices the task
+    /// stays where it is.
     fn finish(&self, asked: &VersionRequest<'_>, slot: &'static DeviceSlot) -> (u64, bool) {
         let is_there = self.place.is_some_and(|place| place.number == slot.number);
         let wait = slot.placing.wait(slot.load(), times::now()).saturating_sub(if is_there {
@@ -190,24 +195,25 @@ impl Share {
         (wait.saturating_add(asked.moves(Some(slot))), !is_there)
     }
 
-    /// The task asks for its stream, and then its function is called.
+    /// The task asks for its stream; its function is called next.
     pub fn opens(&self) {
         self.promise.iter().for_each(Reservation::pause);
     }
 
-    /// It has got the stream.
+    /// The task has got the stream.
     pub fn launches(&mut self) {
         self.promise.iter_mut().for_each(Reservation::begin_on_stream);
     }
 
-    /// The function has returned. The admission is the task's own from here on: who sees the end of
-    /// what it has put there may be in the middle of anything.
+    /// The function has returned. From here on the caller owns the admission. The thread that sees
+    /// the end of the task's work may be in the middle of anything, and must not give the admission
+    /// back.
     pub fn has_put(&mut self) -> Option<Admission> {
         self.promise.iter().for_each(Reservation::resume);
         self.promise.as_mut().and_then(Reservation::take_admission)
     }
 
-    /// Its code begins.
+    /// The code of the task begins.
     pub fn begin(&mut self, data: &[VersionDatum]) {
         let now = times::now();
         self.promise.iter_mut().for_each(Reservation::launch);
@@ -218,8 +224,8 @@ impl Share {
             .for_each(|datum| WRITERS.note(datum.address, number));
     }
 
-    /// What it has done is over, and well; on a GPU somebody last saw that it was not at that time,
-    /// or never (0).
+    /// The work of the task is over, and has succeeded. On a GPU it was last seen unfinished at the
+    /// time `pending`; 0: never.
     pub fn end(mut self, pending: u64) {
         let Some(began) = self.began else { return };
         let now = times::now();
@@ -235,7 +241,7 @@ impl Share {
     }
 }
 
-/// Work of a version on a GPU, until somebody has seen that it is over.
+/// Work of a version on a GPU, until a thread has seen that it is over.
 struct Watched {
     slot: &'static DeviceSlot,
     operation: DeviceOperation,
@@ -243,7 +249,7 @@ struct Watched {
 }
 
 enum VersionState {
-    /// When somebody last saw that it was not over; 0: nobody has.
+    /// When a thread last saw that the work was not over; 0: never.
     Pending(u64, Share),
     Over(Result<(), DeviceFailure>),
 }
@@ -259,10 +265,10 @@ impl Watched {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Is it over? Who sees it first notes how long it took.
+    /// Is the work over? The first thread that sees its end notes how long it took.
     fn is_over(&self) -> bool {
-        // Others of this kernel thread may want the lock, in the scheduler too, and the driver's
-        // code is no part of the runtime.
+        // Other contexts of this kernel thread may want the lock, also in the scheduler. The
+        // driver's code is not part of the runtime.
         undisturbed(|| self.look())
     }
 
@@ -288,22 +294,22 @@ impl Watched {
     }
 }
 
-/// Looks at what versions have put on GPUs: who waits for it may be kept from looking for long, by
-/// tasks that its worker runs.
+/// Polls the work of versions on GPUs. The thread that waits for the work may be kept from polling
+/// for long, by tasks that its worker runs.
 fn look() {
     let mut pending: Vec<i32> = Vec::new();
     for work in watched().iter() {
-        // As a rule what was put there later is over later.
+        // As a rule work that was put on a GPU later is over later.
         if !pending.contains(&work.slot.number) && !work.is_over() {
             pending.push(work.slot.number);
         }
     }
 }
 
-/// Waits for what the version has put on its GPU.
+/// Waits for the work that the version has put on its GPU.
 ///
 /// # Errors
-/// It failed.
+/// The work failed.
 pub fn complete(
     share: Share,
     slot: &'static DeviceSlot,
@@ -312,7 +318,7 @@ pub fn complete(
     let kind = share.way.kind;
     let result = complete_share(share, slot, operation);
     let expected = versions().expected(kind, 0);
-    // By the task, in no lock.
+    // Called by the task, with no lock held.
     if let Some(expected) = expected.filter(|_| result.is_ok()) {
         admission::ran(kind.function, expected);
     }
@@ -332,7 +338,7 @@ fn complete_share(
     watched().push(work.clone());
     transfer::wait(&|| work.is_over(), &|wake| slot.device.wake_on(operation, wake));
     watched().retain(|other| !Arc::ptr_eq(other, &work));
-    // Over, unless this is the child of a fork.
+    // The work is over, unless this is the child of a fork.
     match &*work.state() {
         VersionState::Over(result) => result.clone(),
         VersionState::Pending(..) => Ok(()),
@@ -340,7 +346,7 @@ fn complete_share(
 }
 
 impl Drop for Share {
-    /// It has failed, or has not begun.
+    /// The task has failed, or has not begun.
     fn drop(&mut self) {
         self.leave(None);
     }
@@ -364,7 +370,7 @@ mod tests {
         VersionRequest { functions, data: &DATA, before: &[] }
     }
 
-    /// A device has to do what was placed there until that has ended, also if it fails.
+    /// Placed work counts for a device until it has ended, also if it fails.
     #[test]
     fn what_is_placed_counts_until_it_has_ended() {
         let (gpu, asked) = (slot(0), asked([101, 102]));

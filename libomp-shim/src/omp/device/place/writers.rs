@@ -1,29 +1,30 @@
-//! Where regions ran that others wait for: on which device storage was written last by a region.
+//! The device on which a region wrote storage last. Regions that wait for such a region are placed
+//! by it.
 //!
-//! What a region waits for, as far as it matters where that ran, is the tasks that wrote what it
-//! reads; so this goes by the addresses of what regions map, not by `depend` clauses. It
-//! breaks ties only: of devices that are equally good a chain stays on the one where it is. So a
-//! table of fixed size is enough, in which one address may push out another, and a region that was
-//! stolen counts where it was placed first.
+//! The place of a predecessor matters if the region reads what it wrote. So the table goes by the
+//! addresses that regions map, and not by `depend` clauses. It only breaks ties: among equally good
+//! devices a chain stays on the one where it is. So a table of fixed size is enough. In it one
+//! address may push out another, and a stolen region counts for the device where it was placed
+//! first.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::omp::device::map::{MapFlags, MapItem};
 
-/// Addresses that are known at a time.
+/// The number of addresses that are known at a time.
 const SIZE: usize = 1024;
-/// An address, and a device's number plus 1 in the lowest bits; 0: none.
+/// Each entry: an address, and a device number plus 1 in the lowest bits; 0: none.
 pub(super) struct Writers([AtomicU64; SIZE]);
 const DEVICE: u32 = 16;
 
-/// Regions.
+/// The writes of regions.
 static REGIONS: Writers = Writers::new();
 
 impl Writers {
-    /// The largest number that is remembered; no device has it.
+    /// The largest number that an entry can hold; no device has it.
     pub(super) const LAST: i32 = (1 << DEVICE) - 2;
 
-    /// Nobody has written anything.
+    /// A table without entries.
     pub(super) const fn new() -> Self {
         Self([const { AtomicU64::new(0) }; SIZE])
     }
@@ -33,16 +34,16 @@ impl Writers {
         &self.0[(mixed >> 54) as usize % SIZE]
     }
 
-    /// What begins there is written on the device.
+    /// Notes that the data that begin at `address` are written on the device.
     pub(super) fn note(&self, address: usize, device: i32) {
         let Some(number) = u64::try_from(device).ok().filter(|number| number + 1 < 1 << DEVICE) else {
             return;
         };
-        // ORDERING: Relaxed; one word, and a hint.
+        // ORDERING: Relaxed; the entry is one word, and a hint.
         self.entry(address).store((address as u64) << DEVICE | (number + 1), Ordering::Relaxed);
     }
 
-    /// The device where that was done last, if it is known.
+    /// The device where the data that begin at `address` were written last, if it is known.
     pub(super) fn of(&self, address: usize) -> Option<i32> {
         // ORDERING: Relaxed; see `note`.
         let word = self.entry(address).load(Ordering::Relaxed);
@@ -52,13 +53,13 @@ impl Writers {
     }
 }
 
-/// A region with this list runs on the device.
+/// Notes that a region with this list runs on the device.
 pub fn note(items: &[MapItem], device: i32) {
     let written = items.iter().filter_map(MapItem::on_device).filter(|(_, flags)| flags.has(MapFlags::FROM));
     written.for_each(|(range, _)| REGIONS.note(range.start, device));
 }
 
-/// The device that did so last, if it is known.
+/// The device where a region wrote the data that begin at `address` last, if it is known.
 pub(super) fn of(address: usize) -> Option<i32> {
     REGIONS.of(address)
 }

@@ -7,10 +7,10 @@
 //! | the end of the process | the first of our handlers waits for what [`root::finish_tasks`] waits for, then the devices call the destructors of all that is left ([`Device::end`](crate::omp::device::interface::Device::end)). Nothing is unloaded: other threads may still run |
 //!
 //! Handlers that were added last are called first. One is added with each program that is loaded on
-//! a device: so it comes after the driver has started, and is called before what the driver does at
-//! the end; and before the program's own object is taken away ([`super::unregister`]), which is to
-//! find that the process ends. Handlers that the program added earlier come later; regions in them
-//! find the objects destroyed.
+//! a device. So it comes after the driver has started, and is called before the driver's own
+//! handlers at the end. It is also called before the program's own object is taken away
+//! ([`super::unregister`]), which has to find that the process ends. Handlers that the program
+//! added earlier come later; regions in them find the objects destroyed.
 //!
 //! With ranks, devices end when no rank's regions run any more (`rank::start`). A child of a fork
 //! has no part in any of this: the images are its parent's.

@@ -5,7 +5,7 @@
 //! touched. Requests above [`LARGEST`] get a mapping of their own, which ends with them. First fit;
 //! neighbours that are free become one.
 //!
-//! Some of the free memory keeps its pages, for the next block there: to give 4 MiB back and have
+//! Some of the free memory keeps its pages, for the next block there. To give 4 MiB back and have
 //! them anew costs the owner as much as to copy them three times, and the copies that follow have
 //! to wait for it.
 
@@ -27,9 +27,9 @@ const PAGE: usize = 4096;
 pub enum FreedBlock {
     /// Nothing; a small one, or none of ours.
     Kept,
-    /// Its pages are not needed for now. It is free when the owner has been notified, and whoever
-    /// notified it says so by [`Arena::add`]: if it could be taken before, what the next user
-    /// copies there might come before the message that gives the pages back.
+    /// Its pages are not needed for now. It is free when the owner has been notified, and the
+    /// notifying thread says so by [`Arena::add`]. If it could be taken before, the next user's
+    /// bytes might come before the message that gives the pages back.
     Idle(DeviceAddress, usize),
     /// The mapping is to end.
     Ended(DeviceAddress, usize),

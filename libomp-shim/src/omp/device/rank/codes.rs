@@ -1,12 +1,12 @@
-//! Code that a rank has asked another one to run before, by number: the second launch of a region
-//! needs no module and no offset, fits into a cache line of shared memory if nothing else goes
+//! Code that a rank has asked another one to run before, by number. The second launch of a region
+//! needs no module and no offset. It fits into a cache line of shared memory if nothing else goes
 //! along, and is looked up without a hash on either side.
 //!
 //! Who launches gives the numbers, one table for each rank. A number stands for one code for ever.
-//! It is said with the whole launch ([`super::wire::verb::RUN`]) until one that says it
-//! has been handed to the bridge: messages of one rank to another are handled in order, so the
-//! other rank has heard of it when a launch by number ([`super::wire::verb::AGAIN`]) comes. Code
-//! that finds no place in the table is launched as a whole each time.
+//! It is sent with the whole launch ([`super::wire::verb::RUN`]) until one such launch has been
+//! handed to the bridge. Messages of one rank to another are handled in order, so the other rank
+//! has heard of it when a launch by number ([`super::wire::verb::AGAIN`]) comes. Code that finds no
+//! place in the table is launched as a whole each time.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::OnceLock;

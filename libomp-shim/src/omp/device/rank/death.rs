@@ -2,7 +2,7 @@
 //! The launcher then ends the others.
 //!
 //! An address that was not mapped to the device is valid on the rank that launched the region and
-//! nowhere else, so this is the commonest mistake, and the launcher's own message knows nothing of
+//! nowhere else. So this is the commonest mistake, and the launcher's own message knows nothing of
 //! it.
 
 use core::fmt::Write;

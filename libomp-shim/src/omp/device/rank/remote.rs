@@ -69,8 +69,8 @@ pub(in crate::omp) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Small copies that a region which runs here relies on, though they were sent by other ranks to
-/// other ranks: by target and source how many have to be made before the target is turned to.
+/// Small copies that a region which runs here relies on, though other ranks sent them to other
+/// ranks. By target and source: how many copies have to be made before the target is turned to.
 #[derive(Default)]
 pub struct Debts {
     any: AtomicBool,

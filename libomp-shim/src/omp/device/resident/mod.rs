@@ -1,27 +1,34 @@
-//! What regions leave on devices for the next ones: optional coherence (`OMPX_COHERENCE`), for
-//! regions whose device is the runtime's choice.
+//! Resident copies: data that regions leave on devices for the next regions. This is optional
+//! coherence (`OMPX_COHERENCE`), for regions whose device is the runtime's choice.
 //!
-//! Lives here: when copies are written back, filled from the host or another device, dropped; how
-//! is in [`store`]. Which there are and which are valid is numbers only: [`placement::directory`].
+//! Lives here: when copies are written back, filled from the host or another device, and dropped.
+//! How bytes move is in [`store`]. Which copies exist and which are valid is decided in
+//! [`placement::directory`], on numbers alone.
 //!
-//! The contract, and why every legal program gets the same answers, is `docs/coherence.md`. In
-//! short: what a region of `target nowait device(ompx_device_any())` has mapped stays on its device
-//! when it ends. The next such region finds it there, or gets it from where it is. Whoever else
-//! goes on because such a region has ended ([`host_looks`]) first writes back all that is dirty,
-//! and drops all that nobody uses: from there on the host may read and write.
+//! The contract, and why every legal program gets the same results, is in `docs/coherence.md`. In
+//! short:
+//! * A region of `target nowait device(ompx_device_any())` leaves its mapped storage on its device
+//!   when it ends. The next such region finds the storage there, or copies it from where it is.
+//! * Any other code that goes on because such a region has ended calls [`host_looks`]. This writes
+//!   back all dirty copies, and drops all copies that no region uses. From then on the host may
+//!   read and write.
 //!
-//! Copies that a region uses stand in its device's table like any mapping; idle ones stand in the
-//! directory alone. So nobody but regions that keep finds them: not `present`,
-//! `omp_target_is_present`, or another construct.
+//! Copies that a region uses are in the mapping table of its device, like any mapping. Idle copies
+//! are in the directory alone. So only regions that keep resident copies find them; `present`,
+//! `omp_target_is_present` and other constructs do not.
 //!
-//! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. A
-//! table's is taken before it. Who writes back, marks the datum; others wait until that is over.
-//! Who has marked one never waits for a table: so waiting for it while a table is locked ends.
+//! *Locks.* The directory's lock is held for a few steps over lists, and no thread waits under it.
+//! The lock of a mapping table is taken before it. A thread that writes a datum back marks it, and
+//! other threads wait until the write is over. A thread that has marked a datum never waits for a
+//! table. So a wait for it ends, even while a table is locked.
 //!
-//! Rejected: signals when the host touches a page (pages are shared with other data, and system
-//! calls fail on them). Writing back at the end of each region and keeping what is clean: half of
-//! the traffic. A set of dirty data per generating task: few programs have several such tasks, and
-//! who waits at a barrier waits for all.
+//! Rejected:
+//! * Signals when the host touches a page: pages are shared with other data, and system calls fail
+//!   on them.
+//! * Writing back at the end of each region and keeping the clean copies: this saves only half of
+//!   the traffic.
+//! * A set of dirty data per generating task: few programs have several such tasks, and a thread
+//!   that waits at a barrier waits for all of them.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -42,16 +49,17 @@ use store::{Roads, Store, free};
 pub mod store;
 
 static RESIDENT: Store = Store::new();
-/// Regions that are created keep what they map.
+/// Regions that are created now leave resident copies.
 static ON: AtomicBool = AtomicBool::new(false);
-/// They ever did.
+/// Some regions may have left resident copies.
 static USED: AtomicBool = AtomicBool::new(false);
-/// Bytes in idle copies that a device has at most.
+/// The most bytes in idle copies that a device keeps.
 static MOST: AtomicU64 = AtomicU64::new(USUAL_MOST);
-/// If nobody says how many.
+/// The most bytes in idle copies if the user names no number.
 pub const USUAL_MOST: u64 = 1 << 30;
 
-/// The process that keeps, by [`ult::pool::generation`]: the child of a fork has no part in it.
+/// The process that keeps resident copies, by [`ult::pool::generation`]. The child of a fork has no
+/// part in them.
 static BORN: AtomicU32 = AtomicU32::new(NEVER);
 const NEVER: u32 = u32::MAX;
 
@@ -60,28 +68,29 @@ fn is_ours() -> bool {
     BORN.load(Ordering::Relaxed) == ult::pool::generation()
 }
 
-/// Bytes that would have to go to a device or to the host, and did not.
+/// Bytes whose copy to a device, and to the host, was saved.
 static SPARED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-/// Smaller storage is not kept: it goes along with a region's messages.
+/// Smaller storage is not kept, since it travels in the messages of a region.
 const LEAST: usize = 4096;
 
 // ---- whether ----------------------------------------------------------------
 
-/// What the environment says, at the first OpenMP call.
+/// Applies the environment, at the first OpenMP call.
 pub fn at_start(most: Option<u64>) {
     if let Some(most) = most {
-        // ORDERING: Relaxed; before anybody else asks.
+        // ORDERING: Relaxed; no other thread reads it yet.
         MOST.store(most, Ordering::Relaxed);
         set(true);
     }
 }
 
-/// Regions that are created from here on keep what they map, or do not. What was said before.
+/// Sets whether regions that are created from here on leave resident copies. Returns the previous
+/// setting.
 pub fn set(on: bool) -> bool {
     if on {
-        // ORDERING: Relaxed, all; whoever creates a region after this call sees it, and who creates
-        // tasks behind that region, too.
+        // ORDERING: Relaxed, all; a thread that creates a region after this call sees it, and so
+        // does a thread that creates tasks behind that region.
         let _ = BORN.compare_exchange(NEVER, ult::pool::generation(), Ordering::Relaxed, Ordering::Relaxed);
         // ORDERING: as above.
         USED.store(true, Ordering::Relaxed);
@@ -90,10 +99,11 @@ pub fn set(on: bool) -> bool {
     ON.swap(on, Ordering::Relaxed)
 }
 
-/// Does what the next region maps that the running task creates stay? Only outside of target
-/// regions, whose data other processes write; where its creator does not go on because of its end,
-/// as in a final task; and where the end of the program waits for tasks, so that it comes by
-/// [`host_looks`].
+/// Does the next region that the running task creates leave resident copies? It must meet three
+/// conditions:
+/// * It is outside of target regions, whose data other processes write.
+/// * Its creator is not a final task: such a task would go on because of the region's end.
+/// * The end of the program waits for tasks, and so calls [`host_looks`].
 pub fn is_to_stay(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; see `set`.
     ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::TaskFlags::FINAL) && {
@@ -102,21 +112,23 @@ pub fn is_to_stay(here: CurrentThread) -> bool {
     }
 }
 
-/// Has a region ever kept anything, or could it have? Costs a load.
+/// May any region have left resident copies so far? The check costs one load.
 #[inline(always)]
 pub fn is_used() -> bool {
     // ORDERING: Relaxed; see `set`.
     USED.load(Ordering::Relaxed)
 }
 
-/// Bytes that were not sent to devices, and not fetched from them.
+/// Bytes that did not have to be sent to devices, and bytes that did not have to be fetched from
+/// them.
 pub fn spared() -> [u64; 2] {
-    // ORDERING: Relaxed; sums for people.
+    // ORDERING: Relaxed; the sums are for reports.
     [&SPARED[0], &SPARED[1]].map(|n| n.load(Ordering::Relaxed))
 }
 
-/// Can a region with this list keep anything? Not with pointers and structures, nor with words that
-/// say more about when to copy; nor where items share some of their bytes.
+/// Can a region with this list leave resident copies? It cannot if the list has pointers,
+/// structures, or modifiers that say more about when to copy. Nor can it if some items partly
+/// overlap.
 pub fn suits(items: &[MapItem]) -> bool {
     const MORE: [MapFlags; 6] = [
         MapFlags::ALWAYS,
@@ -139,13 +151,13 @@ pub fn suits(items: &[MapItem]) -> bool {
 
 // ---- the directory ----------------------------------------------------------
 
-/// The host's bytes of `range` are valid from here on, and no idle copies of them are left.
+/// Makes the host's bytes of `range` valid, and drops all idle copies of them.
 fn clear(range: &Range<usize>) {
     RESIDENT.write_all(&|directory| directory.saves_in(range));
     free(RESIDENT.with(|directory| directory.drop_in(range)));
 }
 
-/// Devices that have a valid copy of the byte at `address`.
+/// The devices that have a valid copy of the byte at `address`.
 pub fn places(address: usize) -> Vec<i32> {
     if RESIDENT.count() != 0 && is_ours() {
         RESIDENT.with(|directory| directory.places_of(address))
@@ -154,29 +166,30 @@ pub fn places(address: usize) -> Vec<i32> {
     }
 }
 
-/// Lets go of one idle copy on the device, or waits until another one has been written back; false
-/// if there is none.
+/// Drops one idle copy on the device, or waits until another one has been written back. False if
+/// there is none.
 pub fn make_room(slot: &DeviceSlot) -> bool {
     is_ours() && RESIDENT.make_room(slot)
 }
 
 // ---- where the host may look ------------------------------------------------
 
-/// The caller goes on because tasks have ended, and may look at what they have written, and change
-/// what they have read. Costs a load if nothing is kept.
+/// Called by code that goes on because tasks have ended: it may read what they have written, and
+/// change what they have read. If there are no resident copies, this costs one load.
 #[inline(always)]
 pub fn host_looks() {
-    // What was kept before an end that the caller knows of is seen because of how it knows.
+    // The caller knows of the end, so it also sees the copies that were kept before that end.
     if RESIDENT.count() != 0 {
         give_back();
     }
 }
 
-/// The same for a task that begins, unless it is known to launch a region that looks after itself.
+/// [`host_looks`] for a task that begins. A task that is known to launch a region that handles
+/// resident copies itself is excepted.
 #[cold]
 pub fn host_looks_in(task: &Task) {
-    // What is announced of a task that never launched anything stays until its memory is that of
-    // another target task: device tasks are none.
+    // An announcement stays behind if its task never launched a region, until another target task
+    // gets the task's memory. Device tasks are no target tasks.
     let launches = || {
         task.flags().has(task::TaskFlags::OFFLOADED.with(task::TaskFlags::TARGET))
             && is_announced(task).is_some_and(|region| region.stays_resident && chain::launches(region.entry))
@@ -191,10 +204,10 @@ pub fn host_looks_in(task: &Task) {
 #[inline(never)]
 fn give_back() {
     if CurrentThread::get().team().plan().target_depth > 0 {
-        return; // what is kept is not of tasks that end in there
+        return; // tasks that end inside of a target region leave no resident copies
     }
     if !is_ours() {
-        // What the parent's regions have left is the parent's, and its lock may be held for ever.
+        // The resident copies belong to the parent process, and the lock may be held for ever.
         return RESIDENT.forget();
     }
     let moment = RESIDENT.with(|directory| directory.now());
@@ -206,9 +219,9 @@ fn give_back() {
 
 // ---- where copies come from -------------------------------------------------
 
-/// Waits while storage that the list reads is on its way to so many other devices that it is better
-/// to wait for one of these. The caller holds nothing that others wait for: those whose copies are
-/// filled at the moment need nothing of those who wait here.
+/// Waits while storage that the list reads is on its way to many other devices, if a copy from one
+/// of these is worth the wait. The caller holds nothing that others need. So the regions whose
+/// copies are being filled do not depend on regions that wait here.
 pub fn await_copies(slot: &DeviceSlot, items: &[MapItem]) {
     let read = items
         .iter()
@@ -227,8 +240,8 @@ pub fn await_copies(slot: &DeviceSlot, items: &[MapItem]) {
 
 // ---- regions ----------------------------------------------------------------
 
-/// Bytes that a region with this list would find on the device, and those of them that it reads;
-/// what the table has is not counted.
+/// Bytes that a region with this list reads and would find on the device. Ranges that are in the
+/// mapping table do not count.
 pub fn near(slot: &DeviceSlot, items: &[MapItem], table: Option<&MappingTable>) -> u64 {
     let (Some(table), false) = (table, RESIDENT.count() == 0) else { return 0 };
     let storage = items.iter().filter_map(MapItem::on_device).filter(|(_, flags)| flags.has(MapFlags::TO));
@@ -240,19 +253,19 @@ pub fn near(slot: &DeviceSlot, items: &[MapItem], table: Option<&MappingTable>) 
     })
 }
 
-/// The copies of a list that is entered.
+/// The resident copies of a list that is being entered.
 #[derive(Debug, Default)]
 pub struct Prepared {
     copies: Vec<(Range<usize>, Used)>,
 }
 
 impl Prepared {
-    /// The copy of just this range.
+    /// The copy of exactly this range.
     pub fn find(&self, range: &Range<usize>) -> Option<Used> {
         self.copies.iter().find(|(of, _)| of == range).map(|(_, used)| *used)
     }
 
-    /// All bytes are where they belong.
+    /// Notes that all copies have been filled.
     pub fn filled(&self, slot: &DeviceSlot) {
         for (range, used) in self.copies.iter().filter(|(_, used)| used.from != From::Nowhere) {
             RESIDENT.filled(slot, range, used.from);
@@ -260,8 +273,9 @@ impl Prepared {
     }
 }
 
-/// Finds or makes copies for what a list maps that is not in the device's table, which is locked,
-/// and begins to fill them. What cannot be kept is made valid on the host.
+/// Finds or makes resident copies for storage of a list that is not in the device's mapping table,
+/// and begins to fill them. The table is locked. For storage that cannot be kept, the host's bytes
+/// are made valid.
 ///
 /// # Errors
 /// The device's.
@@ -294,10 +308,10 @@ pub unsafe fn prepare(
             None => {}
         }
     }
-    // Each is promised, and mapped now.
+    // Each copy counts twice now: it is promised and mapped.
     trim(slot, prepared.copies.iter().map(|(range, _)| range.len() as u64).sum());
     for (range, used) in &prepared.copies {
-        // SAFETY: as the caller says; the copy is as large.
+        // SAFETY: as the caller says; the copy has the same size.
         unsafe { RESIDENT.fill(slot, range, used, batch) }?;
         if used.from == From::Nowhere && reads(items, range) {
             // ORDERING: Relaxed; a sum.
@@ -311,7 +325,7 @@ fn reads(items: &[MapItem], range: &Range<usize>) -> bool {
     items.iter().filter_map(MapItem::on_device).any(|(of, flags)| of == *range && flags.has(MapFlags::TO))
 }
 
-/// A copy of the range on the device; none if others are in the way that regions use.
+/// A copy of the range on the device; `None` if copies that regions use are in the way.
 fn copy(slot: &DeviceSlot, items: &[MapItem], range: &Range<usize>) -> Result<Option<Used>, DeviceFailure> {
     let (device, reads) = (slot.number, reads(items, range).then_some(&Roads as &dyn CopyWays));
     if RESIDENT.with(|directory| directory.is_in_the_way(range)) {
@@ -339,19 +353,19 @@ fn copy(slot: &DeviceSlot, items: &[MapItem], range: &Range<usize>) -> Result<Op
     Ok(Some(used))
 }
 
-/// Has a region left a valid copy of just this range on the device? Not of a range that merely
-/// shares bytes with what is kept.
+/// Has a region left a valid copy of exactly this range on the device? Copies of ranges that merely
+/// overlap it do not count.
 pub fn is_there(slot: &DeviceSlot, range: &Range<usize>) -> bool {
     RESIDENT.count() != 0 && RESIDENT.with(|directory| directory.has(slot.number, range))
 }
 
-/// Is anything of the range kept anywhere, so that the host's bytes may be old?
+/// Does any device keep bytes of the range, so that the host's bytes may be old?
 pub fn knows(range: &Range<usize>) -> bool {
     RESIDENT.count() != 0 && RESIDENT.with(|directory| directory.knows(range))
 }
 
-/// A region that has written to the device's copy of the range has ended, while others go on using
-/// it. The table is still locked.
+/// Notes that a region that has written to the device's copy of the range has ended, while other
+/// regions still use the copy. The table is locked.
 pub fn written(slot: &DeviceSlot, range: &Range<usize>) {
     let (gone, overwrites) = RESIDENT.with(|directory| {
         let overwrites = directory.is_stale(range);
@@ -368,8 +382,8 @@ fn count_overwritten(range: &Range<usize>, overwrites: bool) {
     }
 }
 
-/// No region uses the device's copy of the range any more; one has `written` to it. The table is
-/// still locked.
+/// Notes that no region uses the device's copy of the range any more. `written`: a region has
+/// written to it. The table is locked.
 pub fn release(slot: &DeviceSlot, range: &Range<usize>, written: bool) {
     let (gone, overwrites) = RESIDENT.with(|directory| {
         let overwrites = written && directory.is_stale(range);
@@ -381,22 +395,22 @@ pub fn release(slot: &DeviceSlot, range: &Range<usize>, written: bool) {
     trim(slot, 0);
 }
 
-/// As [`release`], where the host is to have the bytes at once.
+/// As [`release`], and makes the host's bytes valid at once.
 pub fn release_to_host(slot: &DeviceSlot, range: &Range<usize>, written: bool) {
     release(slot, range, written);
     clear(range);
 }
 
-/// The host has got bytes of the range from a device by another way.
+/// Notes that the host has got bytes of the range from a device in another way.
 pub fn overwritten(range: &Range<usize>) {
-    // What matters was kept before a region that the caller has run.
+    // Copies that matter here were kept before a region that the caller has run.
     if RESIDENT.count() != 0 {
         free(RESIDENT.with(|directory| directory.overwritten(range)));
     }
 }
 
-/// Lets idle copies go until there is room on the device for what regions need, of which so many
-/// bytes count twice at the moment.
+/// Drops idle copies until the device has room for what regions need. `twice` bytes count twice at
+/// the moment.
 fn trim(slot: &DeviceSlot, twice: u64) {
     let limit = env::settings().device_memory;
     // ORDERING: Relaxed; see `at_start`.

@@ -1,11 +1,13 @@
-//! Copies of host storage on devices: how their bytes move, by a directory of who has what.
+//! Copies of host storage on devices: how their bytes move. A directory records which device has
+//! which copy.
 //!
-//! Serves what regions leave for each other ([`super`]) and arrays of the program
-//! ([`crate::omp::device::array`]). What may not live here: when anything moves; who may
-//! use a copy.
+//! Serves the resident copies of regions ([`super`]) and arrays of the program
+//! ([`crate::omp::device::array`]). What may not live here: when bytes move; which region may use a
+//! copy.
 //!
-//! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. Who
-//! writes back marks the datum; others wait until that is over ([`Store::wait_for_others`]).
+//! *Locks.* The directory's lock is held for a few steps over lists, and no thread waits under it.
+//! A thread that writes a datum back marks it. Other threads wait until the write is over
+//! ([`Store::wait_for_others`]).
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -18,20 +20,20 @@ use super::super::transfer::{self, TransferBatch};
 use super::super::{DeviceSlot, all, fail};
 use placement::directory::{CopyWays, DeviceNumber, Directory, Eviction, FreedMemory, From, Save, Used};
 
-/// A directory with what those who wait for others look at.
+/// A directory, with the counters that waiting threads poll.
 #[derive(Default)]
 pub struct Store {
     directory: Mutex<Directory>,
-    /// Data in the directory.
+    /// The number of data in the directory.
     count: AtomicUsize,
-    /// How often something was written back, modulo 2^32.
+    /// How often data were written back, modulo 2^32.
     saved: AtomicU32,
     /// How often copies were filled, modulo 2^32.
     filled: AtomicU32,
 }
 
 impl Store {
-    /// An empty one.
+    /// An empty store.
     pub const fn new() -> Self {
         Self {
             directory: Mutex::new(Directory::new()),
@@ -41,30 +43,30 @@ impl Store {
         }
     }
 
-    /// Works with the directory, locked.
+    /// Runs `work` on the locked directory.
     pub fn with<T>(&self, work: impl FnOnce(&mut Directory) -> T) -> T {
         let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
         let result = work(&mut directory);
-        // ORDERING: Release, pairs with the Acquire in `count`: who finds nothing finds the host's
-        // bytes written.
+        // ORDERING: Release, pairs with the Acquire in `count`: a thread that finds no data finds
+        // the host's bytes written.
         self.count.store(directory.count(), Ordering::Release);
         result
     }
 
-    /// Data in the directory. Costs a load.
+    /// The number of data in the directory. Costs one load.
     #[inline(always)]
     pub fn count(&self) -> usize {
         // ORDERING: Acquire, pairs with `with`.
         self.count.load(Ordering::Acquire)
     }
 
-    /// What there is, is another process's, whose lock may be held for ever.
+    /// Forgets all data: they belong to another process, and the lock may be held for ever.
     pub fn forget(&self) {
-        // ORDERING: Relaxed; who still sees the old number forgets it, too.
+        // ORDERING: Relaxed; a thread that still sees the old number forgets the data, too.
         self.count.store(0, Ordering::Relaxed);
     }
 
-    /// Writes back, waits for it, and says so.
+    /// Writes data back, waits until they are written, and notes it in the directory.
     pub fn write(&self, saves: &[Save]) {
         if saves.is_empty() {
             return;
@@ -73,21 +75,22 @@ impl Store {
         for save in saves {
             let slot = slot(save.device);
             let batch = batches.entry(save.device).or_insert_with(|| TransferBatch::new(slot));
-            // SAFETY: a region has mapped the storage, and its program leaves it alone until it
-            // knows the region's end, for which it comes by `host_looks` and waits for this; or it
-            // is an array's, which the program touches between calls that say so.
+            // SAFETY: either a region has mapped the storage, or it belongs to an array. In the
+            // first case the program leaves the storage alone until it knows that the region has
+            // ended; to know it the program calls `host_looks`, which waits for this write. In the
+            // second case the program touches the array only between calls that announce it.
             or_fail(slot, unsafe { batch.copy_out(save.host.start, save.address, save.host.len()) });
         }
         for (device, batch) in batches {
             or_fail(slot(device), batch.finish());
         }
         free(self.with(|directory| saves.iter().flat_map(|save| directory.saved(save)).collect()));
-        // ORDERING: Release, pairs with the Acquire in `saved_so_far`: who sees it finds the
-        // directory changed.
+        // ORDERING: Release, pairs with the Acquire in `saved_so_far`: a thread that sees the new
+        // number finds the directory changed.
         self.saved.fetch_add(1, Ordering::Release);
     }
 
-    /// How often something was written back.
+    /// How often data were written back.
     fn saved_so_far(&self) -> u32 {
         // ORDERING: Acquire, pairs with `write`.
         self.saved.load(Ordering::Acquire)
@@ -95,16 +98,17 @@ impl Store {
 
     /// How often copies were filled.
     pub fn filled_so_far(&self) -> u32 {
-        // ORDERING: Acquire, pairs with `filled`: who sees it finds the directory changed.
+        // ORDERING: Acquire, pairs with `filled`: a thread that sees the new number finds the
+        // directory changed.
         self.filled.load(Ordering::Acquire)
     }
 
-    /// Waits until somebody has written back since `before`.
+    /// Waits until a thread has written data back since the count was `before`.
     fn wait_for_others(&self, before: u32) {
         transfer::wait(&|| self.saved_so_far() != before, &|_| false);
     }
 
-    /// Writes back until nothing of what `saves` means is dirty.
+    /// Writes back until no datum that `saves` selects is dirty.
     pub fn write_all(&self, saves: &dyn Fn(&mut Directory) -> (Vec<Save>, bool)) {
         loop {
             let before = self.saved_so_far();
@@ -151,15 +155,15 @@ impl Store {
         }
     }
 
-    /// The bytes have come to the device's copy.
+    /// Notes that the bytes have come to the device's copy.
     pub fn filled(&self, slot: &DeviceSlot, range: &Range<usize>, from: From) {
         free(self.with(|directory| directory.filled(slot.number, range, from)));
         // ORDERING: Release, pairs with the Acquire in `filled_so_far`.
         self.filled.fetch_add(1, Ordering::Release);
     }
 
-    /// Lets go of one idle copy on the device, or waits until another one has been written back;
-    /// false if there is none.
+    /// Drops one idle copy on the device, or waits until another one has been written back. False
+    /// if there is none.
     pub fn make_room(&self, slot: &DeviceSlot) -> bool {
         if self.count() == 0 {
             return false;
@@ -179,10 +183,10 @@ fn slot(number: i32) -> &'static DeviceSlot {
     &all()[number as usize]
 }
 
-/// Gives memory of devices back that a directory has given out.
+/// Frees memory of devices that a directory has given up.
 pub fn free(blocks: Vec<FreedMemory>) {
     for block in blocks {
-        // SAFETY: the directory gives out what nothing uses, once.
+        // SAFETY: the directory gives up a block once, and only a block that no code uses.
         unsafe { slot(block.device).free(block.block, block.block, &(0..0)) };
     }
 }
@@ -196,7 +200,7 @@ fn reaches(slot: &DeviceSlot, from: DeviceNumber) -> Option<u64> {
     self::slot(from).device.peer().filter(|&peer| slot.device.reaches(peer))
 }
 
-/// What lies between this process and its devices.
+/// The ways that copies take between this process and its devices.
 pub struct Roads;
 
 impl CopyWays for Roads {

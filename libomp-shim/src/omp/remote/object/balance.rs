@@ -6,16 +6,17 @@
 //! asks for a reason only, a few ranks in vain, and then waits until it hears that there is
 //! something. Who is asked gives half of the objects for which its own workers have no time, or
 //! one, those first for which most handlers wait. They move like any: with what waits for them, and
-//! by leave of their homes. Until they have come the rank asks nobody: a move can wait for a worker
-//! of the victim, and who asked again meanwhile got half of the rest each time, until the victim
-//! had nothing left and asked others.
+//! by leave of their homes. Until they have come the rank asks no other rank. The reason: a move
+//! can wait for a worker of the victim. A rank that asked again meanwhile got half of the rest each
+//! time, until the victim had nothing left and asked others.
 //!
 //! An object that is being used is not given away, however many handlers wait for it: they would
 //! have to wait for the one that runs on either rank.
 //!
-//! Rejected: moving handlers without their objects (they are what the handlers are invoked on), and
-//! weights of handlers (nobody knows them before they have run; the number that waits for an object
-//! is what PREMA's default takes, too).
+//! Rejected:
+//! * Moving handlers without their objects: the objects are what the handlers are invoked on.
+//! * Weights of handlers: they are not known before the handlers have run. The number that waits
+//!   for an object is what PREMA's default takes, too.
 
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::collections::VecDeque;

@@ -3,8 +3,8 @@
 //!
 //! *Access.* Any number of readers, or one writer. Where nothing runs the oldest waiting request is
 //! next. While readers run, further ones begin, also before writers that have waited longer: a
-//! reader may wait for another one, and would for ever if that stood behind a writer which
-//! waits for the first. So writers come in their order, and wait as long as reads overlap.
+//! reader may wait for another one, and would for ever if that stood behind a writer which waits
+//! for the first. So writers come in their order, and wait as long as reads overlap.
 //!
 //! *Leaving.* An object asks its home before it goes, when nothing runs, and then nothing begins
 //! until it has the answer: a request that comes meanwhile waits here, and goes along. It does not
@@ -12,9 +12,9 @@
 //! handler waits for.
 //!
 //! *Tokens.* Whoever has time takes the next request, so a request is open to be carried away until
-//! it really begins. Each token is a task that was left to the rank's team, and there is one for
-//! each request that could begin now (`tokens` counts at most as many as there are; one too many
-//! finds nothing).
+//! it really begins. Each token is a task that was left to the rank's team. There is one for each
+//! request that could begin now (`tokens` counts at most as many as there are; one too many finds
+//! nothing).
 //!
 //! Rejected: readers that stand behind writers (above), and a limit for handlers that run (those
 //! that wait would fill it).

@@ -2,12 +2,12 @@
 //! [`RouteEntry`] and [`Local`] (`docs/protocols/objects.md`).
 //!
 //! Rank 0 is the home. Each operation of a program is submitted once, by its rank, at any time.
-//! Messages of a pair of ranks are handled in the order of sending, blocks beside them come at any
-//! time; what a task does outside of a lock (sending, asking, leaving) happens at any later time,
-//! request by request. Every operation has to be done once, with the access it asked for; a rank
-//! that is idle sends nothing but in the handler of a message; a short request takes three messages
-//! at most; and where all are idle and nothing is under way, all is done. Each `broken` test
-//! changes one rule.
+//! Messages of a pair of ranks are handled in the order of sending; blocks beside them come at any
+//! time. Actions of a task outside of a lock (sending, asking, leaving) happen at any later time,
+//! request by request. Every operation has to be done once, with the access it asked for. A rank
+//! that is idle sends nothing but in the handler of a message. A short request takes three messages
+//! at most. Where all ranks are idle and nothing is under way, all operations are done. Each
+//! `broken` test changes one rule.
 
 use std::collections::{HashSet, VecDeque};
 

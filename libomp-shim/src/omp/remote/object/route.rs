@@ -7,16 +7,18 @@
 //!
 //! Invariant **certain**: a request that the home has sent on finds the object at its new place, or
 //! comes before it and waits there. The home sends requests on in the handlers of messages, in
-//! which it also agrees to moves, and messages of a pair of ranks are handled in the order of
-//! sending: before the object can leave a rank, that rank has handled what the home has sent there.
+//! which it also agrees to moves. Messages of a pair of ranks are handled in the order of sending.
+//! So before the object can leave a rank, that rank has handled all requests that the home has sent
+//! there.
 //!
 //! Invariant **counted**: what an object takes along is counted in the object's message, and
 //! requests whose bytes come later are counted from their own message on (`Local::expect`). An
 //! object does not leave before all of them are there.
 //!
-//! Rejected: forwarding pointers on every rank that an object was on (as long a way as it has
-//! moved, or memory that nobody gives back), and telling the home after the move (a request could
-//! run after the object for ever).
+//! Rejected:
+//! * Forwarding pointers on every rank that an object was on: the way gets as long as the object
+//!   has moved, or the memory is never given back.
+//! * Telling the home after the move: a request could run after the object for ever.
 
 use super::local::{Local, MoveReason, NextRequest, QueuedRequest};
 

@@ -1,9 +1,9 @@
 //! What a tool may ask (5.2 §19.6). Any thread may ask, also one that has never met OpenMP: it does
 //! not become an initial thread by that.
 //!
-//! *From signal handlers*, at any instruction, as the standard has it: what is asked for is read,
-//! nothing is waited for or allocated, and what is read is the thread's own, or belongs to tasks
-//! that its own one keeps alive. In the scheduler no task runs. A member that has arrived at the
+//! *From signal handlers*, at any instruction, as the standard has it: the call only reads, and
+//! neither waits nor allocates. The data that it reads belong to the thread, or to tasks that the
+//! thread's own task keeps alive. In the scheduler no task runs. A member that has arrived at the
 //! join keeps nobody ([`is_between`]). Exceptions: what needs the thread's place may bind an
 //! initial thread to it first (`ompt_get_place_num`, `ompt_get_partition_place_nums`), and
 //! `ompt_set_callback`.

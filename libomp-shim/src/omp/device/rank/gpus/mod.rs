@@ -10,11 +10,11 @@
 //! A GPU is driven by its own rank alone. Another rank asks for each operation by a message, which
 //! becomes a task there that does the same with that rank's own device, waits for it, suspended,
 //! and answers. So memory, images (the rank runs the same program) and failures are that device's,
-//! and a GPU has one copy of the program's variables, whoever asks. This rank's own GPUs
-//! are devices without any message.
+//! and a GPU has one copy of the program's variables, whoever asks. This rank's own GPUs are
+//! devices without any message.
 //!
-//! *Order.* Tasks overtake each other. So who asks waits before a copy for those of its own that
-//! are not answered and touch the same bytes ([`far`]); everything else is waited for by the core,
+//! *Order.* Tasks overtake each other. So before a copy the asking rank waits for its own
+//! unanswered operations that touch the same bytes ([`far`]). The core waits for everything else,
 //! since these devices do not say that they order operations. What is freed is freed before the
 //! next block is asked for: the handler notes it, in the order of messages.
 //!
