@@ -14,8 +14,8 @@
  * effect. Rejected: that workers ask MPI_Request_get_status, and the caller completes the request (in MPICH
  * that ends the program for a message that was truncated, whatever the handlers).
  *
- * Under GANGWAY_CHECK the runtime is reported what a call waits for, and calls outside of parallel regions go the
- * same way, so that it sees them.
+ * Under GANGWAY_CHECK the runtime is reported what a call waits for, and calls outside of parallel regions go
+ * the same way, so that it sees them.
  *
  * Collective calls stay what they are (a non-blocking collective does not match a blocking one of another
  * rank): before one, what could go on behind the thread is moved to another kernel thread.

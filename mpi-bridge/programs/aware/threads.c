@@ -1,6 +1,6 @@
 /* Threads of a team that share a worker, without a setting: a thread that waits in MPI lets its mates go on.
- * Each call that may wait, its status, its errors. That it was no rescue by the stall monitor is notified by the
- * counters. */
+ * Each call that may wait, its status, its errors. That it was no rescue by the stall monitor is notified by
+ * the counters. */
 #include "common.h"
 #include "ompx.h"
 

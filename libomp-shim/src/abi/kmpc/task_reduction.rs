@@ -2,9 +2,9 @@
 //! parallel and worksharing constructs, and the look-up of a thread's private copy.
 //!
 //! A private copy is made when a thread first asks for it and combined at the end of the taskgroup.
-//! For the `task` modifier every thread has a taskgroup of its own; they share one set of copies,
-//! found through a descriptor of the team's worksharing ring, and the last thread to end combines
-//! them into its own item.
+//! For the `task` modifier every thread has a taskgroup of its own. The threads share one set of
+//! copies, which they find through a descriptor of the team's worksharing ring. The last thread to
+//! end combines the copies into its own item.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;

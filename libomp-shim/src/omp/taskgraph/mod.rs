@@ -7,23 +7,25 @@
 //! | `recording` | what the program's tasks leave in it the first time |
 //! | `edges` | whom they wait for, found from their dependences once |
 //!
-//! The first time the tasks between beginning and end are made by the program, run as ever, and are
-//! written down as they were when they were made: code, the block of their data, properties, and
-//! the tasks before them. From then on the beginning makes them itself ([`super::depend::replay`]):
-//! no clause is evaluated, no address looked up.
+//! The first time, the program makes the tasks between beginning and end, and they run as usual.
+//! The graph records each task as it was made: its code, its block of data, its properties, and its
+//! predecessors. From then on the beginning makes the tasks itself ([`super::depend::replay`]): it
+//! evaluates no clause and looks up no address.
 //!
-//! *What can be written down.* A task whose data may be copied byte by byte. What has constructors
-//! or an event, works on devices, or runs at once in the program's code (`if(0)`) cannot, and a
-//! task that is made otherwise than by `task` is not seen. Every child that the recording task
-//! makes is counted ([`made`]), so a graph that lacks one is known to be *unfit*, and then the
-//! program goes on making its tasks each time: always right, never faster.
+//! *Which tasks can be recorded.* The data of the task may be copied byte by byte. A task cannot be
+//! recorded if its data have constructors, if it has an event, if it works on devices, or if it
+//! runs at once in the program's code (`if(0)`). A task that is made by another construct than
+//! `task` is not seen. Every child of the recording task is counted ([`made`]). If the graph lacks
+//! a child, it is *unfit*: the program makes its tasks each time, which is right but not faster.
 //!
-//! What may not live here: what the fronts' blocks of data look like; they pass a function that
-//! puts a copy right.
+//! What does not live here: the layout of the fronts' blocks of data. The fronts pass a function
+//! that adapts a copy.
 //!
-//! Rejected: to write the items of `depend` down and enter them again (half of what it costs to
-//! make such a task is looking its addresses up); graphs of more than the recording task's own
-//! children (their tasks make them anew, which 6.0 leaves to the implementation, too).
+//! Rejected:
+//! * Recording the items of `depend` and entering them again: looking up the addresses is half of
+//!   the cost of making such a task.
+//! * Graphs that include descendants beyond the recording task's own children: their tasks make
+//!   them anew, which 6.0 leaves to the implementation.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;

@@ -45,9 +45,9 @@ fn fork_and_wait(child: fn() -> c_int) -> c_int {
     }
 }
 
-/// Allocates, and makes and joins threads of a donor's stack size and of the standard library's,
-/// more at once than there are donors: what the C library has taken back at the fork and would give
-/// them is of these sizes. 0 when all is well.
+/// Allocates memory, and makes and joins threads of a donor's stack size and of the standard
+/// library's. More of them live at once than there are donors: stacks that the C library took back
+/// at the fork, and would reuse, have these sizes. Returns 0 when all is well.
 fn live_on() -> c_int {
     exercise(8);
     // SAFETY: attributes that are written before they are read.
