@@ -8,18 +8,19 @@
 //! `mutexinoutset`). A task with `out` is a set of its own.
 //!
 //! A new task joins the current set if both have the same kind and the kind is not `out`. Otherwise
-//! the current set becomes the previous set, and the task begins a new one. In both cases the task
-//! waits for every member of the previous set. The members of a `mutexinoutset` set exclude each
-//! other by the mutex of the address.
+//! the task waits for every member of the current set and begins a new set. A set that others may
+//! join keeps the set before it as its *previous* set, for which each later member waits, too. The
+//! members of a `mutexinoutset` set exclude each other by the mutex of the address.
 //!
 //! **Nodes.** Only the generating task touches its table, so the table has no lock. A task that
 //! completes touches its [`Node`], which has a count of predecessors and a list of successors, both
 //! atomic. A node outlives its task as long as the table refers to the node. The cost grows with
 //! the number of edges. A set forgets completed members before it grows.
 //!
-//! **The next task.** When a task completes, one of the tasks that become ready goes to the
-//! *run-next slot* of the thread. As a rule the thread starts this task next, without the deque
-//! ([`super::queue::follow`]).
+//! **The next task.** When a task completes, the last task that becomes ready by this goes to the
+//! *run-next slot* of the thread. The others are pushed. As a rule the last one is the ready
+//! successor that was entered first; a task that gets a mutex afterwards comes later. The thread
+//! usually starts the task of the slot next, without the deque ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -84,8 +85,13 @@ pub struct Dependence {
 
 // ---- entering and completing ------------------------------------------------
 
-/// Creates a deferred task with dependences. The task is pushed when its last predecessor
-/// completes, perhaps at once.
+/// Enters a new task with its dependences. As a rule, the task is queued when its last predecessor
+/// completes, perhaps at once. In three cases the task runs here, before the function returns:
+///
+/// * The running task is final, or its thread must run all its tasks ([`agents::adds_alone`]). Then
+///   the function first waits for the predecessors.
+/// * The task is included ([`task::includes`]), and no predecessor is incomplete.
+/// * The other threads have enough to do ([`task::has_enough`]), and no predecessor is incomplete.
 pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
     // SAFETY: the task belongs to the caller until it is published.
     let task_ref = unsafe { task.as_ref() };
@@ -141,14 +147,15 @@ fn nothing_precedes(here: CurrentThread, task: &Task) -> bool {
 }
 
 /// Returns true if all earlier children of the running task are complete. A detector of races has
-/// to be notified of each dependence, so with one the answer is no if there is a table.
+/// to be notified of each dependence. So with a detector, the function returns false if there is a
+/// table.
 #[inline]
 fn is_childless(here: CurrentThread) -> bool {
     here.task.children() == 0 && (here.task.children_depend.get().is_none() || !ult::sanitize::sees_races())
 }
 
 /// Returns true if a task with these dependences may run like a task without dependences. The task
-/// is neither detachable nor to be deferred. Returns false if only a closer look could tell.
+/// must be neither detachable nor deferred. Returns false if this quick check cannot tell.
 pub fn is_satisfied(here: CurrentThread, items: impl Iterator<Item = Dependence>) -> bool {
     let is_satisfied = is_childless(here) || is_clear(here, items);
     if is_satisfied {
@@ -157,7 +164,7 @@ pub fn is_satisfied(here: CurrentThread, items: impl Iterator<Item = Dependence>
     is_satisfied
 }
 
-/// Returns true if a quick look shows that a task with these dependences is ready. If the task is
+/// Returns true if a quick check shows that a task with these dependences is ready. If the task is
 /// then run at once, it need not be entered: it is complete before another task can depend on it.
 pub fn is_clear(here: CurrentThread, mut items: impl Iterator<Item = Dependence>) -> bool {
     DependTable::if_any(here.task)
@@ -170,8 +177,8 @@ pub fn has_live_children(here: CurrentThread) -> bool {
     here.task.children() != 0 && DependTable::if_any(here.task).is_some_and(DependTable::is_live)
 }
 
-/// Creates an undeferred task with dependences, and waits until the task may run. Then the caller
-/// runs the task with [`task::run_at_once`], or the compiler's own code runs it.
+/// Enters an undeferred task with its dependences, and waits until the task may run. Then the
+/// caller runs the task with [`task::run_at_once`], or the compiler's own code runs it.
 pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
     // SAFETY: the task belongs to the caller.
     if nothing_precedes(here, unsafe { task.as_ref() }) {
@@ -194,12 +201,12 @@ pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + C
     }
 }
 
-/// As [`wait_for`], before a task that the caller runs itself. The node that this returns holds the
-/// mutexes of `mutexinoutset`. The caller makes it the node of the task, or gives it to [`leave`]
-/// when the task has ended.
+/// As [`wait_for`], before a task that the caller runs itself. The returned node holds the mutexes
+/// of `mutexinoutset`. The caller makes it the node of the task, or gives it to [`leave`] when the
+/// task has ended.
 ///
 /// `None` means that the task holds no mutex. Then later tasks need not wait for the task, because
-/// the generating task does not go on before its end.
+/// the generating task continues only after the end of the task.
 #[must_use]
 pub fn wait_and_hold(
     here: CurrentThread,
@@ -283,8 +290,8 @@ pub fn queued(here: CurrentThread, work: Queued) {
 }
 
 /// Calls `ask` with the predecessors of `task` that queue their work on a device, as `task` does.
-/// Predecessors that were complete when `task` was created are left out. Only the running task
-/// calls this, for itself.
+/// Predecessors that were complete when `task` was entered are not among them. `task` is the
+/// running task: no other task calls this for it.
 fn ask_before<T>(task: &Task, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
     // SAFETY: the task drops its reference on the node only when it is complete.
     task.node().and_then(|node| unsafe { node.as_ref() }.ask_before(ask))
@@ -305,7 +312,7 @@ pub fn queued_before(task: &Task) -> Vec<Queued> {
     .unwrap_or_default()
 }
 
-/// Returns where the work is, or was, of all predecessors of `task` that have queued some.
+/// For each predecessor of `task` that has queued work, returns where that work is or was.
 pub fn have_queued_before(task: &Task) -> Vec<Queued> {
     ask_before(task, |before| before.iter().filter_map(|before| before.get().queued()).collect())
         .unwrap_or_default()
@@ -317,8 +324,8 @@ pub fn place_in_order(task: &Task) -> Option<Id> {
     task.node().and_then(|node| unsafe { node.as_ref() }.place())
 }
 
-/// Drops the references to the predecessors of `task` that queue work. They are complete, and the
-/// task does not ask them again.
+/// Drops the references to the predecessors of `task` that queue work. These predecessors are
+/// complete, and `task` does not ask them again.
 pub fn forget_before(task: &Task) {
     if let Some(node) = task.node() {
         // SAFETY: as above.
@@ -327,8 +334,8 @@ pub fn forget_before(task: &Task) {
 }
 
 /// Completes the node of a task: each successor loses a predecessor, and the mutexes are handed on.
-/// `thread` is the running thread if it belongs to `team`. Then one of the tasks that are ready now
-/// is returned, for the run-next slot of the thread; the others are queued.
+/// `thread` is the running thread if it belongs to `team`. Then the last task that becomes ready is
+/// returned, for the run-next slot of the thread; the others are queued.
 #[must_use]
 pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Option<NonNull<Task>> {
     // SAFETY: the task's reference on its node is dropped later.

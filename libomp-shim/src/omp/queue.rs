@@ -10,27 +10,38 @@
 //! | inbox ([`super::affinity::hint`]) | one thread; other threads seldom take | oldest first |
 //! | team queue | the team, under a lock | by priority, then oldest first; tasks for free agents apart |
 //!
-//! Three kinds of tasks go to the team queue:
+//! A thread's inbox holds tasks whose `affinity` clause names data that this thread used last.
+//! Other threads take from an inbox only before they sleep, after many searches in vain, or in the
+//! child of a fork(2).
+//!
+//! Five kinds of tasks go to the team queue:
 //!
 //! * tasks with a `priority`;
 //! * tasks that became ready where no thread of the team runs;
-//! * tasks that a thread took and was not allowed to start.
+//! * tasks that a thread has taken, not from its own deque, and may not start;
+//! * tasks of a thread's own deque that the thread may not start, before it sleeps or after many
+//!   searches in vain;
+//! * the tasks in the deque of a free agent that ends.
 //!
-//! **The order of a search.** A thread that may start a task searches the tasks with a priority
-//! first. Then it searches its own inbox and deque, the rest of the team queue, and the deques and
-//! inboxes of other threads.
+//! **The order of a search.** A member of the team searches in this order: tasks with a priority,
+//! its own inbox, its own deque, the rest of the team queue, other deques, other inboxes. A free
+//! agent searches its own deque, the agents' part of the team queue, and other deques.
 //!
 //! **The task scheduling constraint** (5.2 §12.9). A thread may start a new tied task only if the
 //! task descends from every tied task that the thread has suspended. (Tasks suspended in a barrier
 //! do not count.) The suspended tied tasks form a chain of ancestry, because each one was started
 //! under the constraint. So one question is enough: does the candidate descend from the newest of
-//! them? If a thread has taken a task that it may not start, it puts the task in the team queue.
-//! There every thread can check a task before it takes the task.
+//! them?
+//!
+//! If a thread has stolen a task that it may not start, it puts the task in the team queue. There
+//! every thread can check a task before it takes the task. A task of the thread's own deque goes
+//! back to that deque, and moves to the team queue before the thread sleeps.
 //!
 //! **Why no deadlock follows.** Let S be the newest suspended tied task of a thread, and let S wait
-//! for a descendant D. If D is queued, this thread may start D. If D is suspended on another
-//! thread, D is newer there than every ancestor of S. Then the argument repeats for that thread,
-//! with a strictly deeper task.
+//! for a descendant D. If D is queued, this thread may start D. Suppose that D is tied and
+//! suspended on another thread. The newest suspended tied task of that thread is D or a descendant
+//! of D, and hence deeper than S. So the argument repeats with that task. It ends because the depth
+//! of a task is finite.
 //!
 //! Every waiting thread reaches every queue. It steals from the deques of other threads. Before a
 //! thread sleeps, it moves those tasks of its own deque that it may not start to the team queue.
@@ -38,6 +49,10 @@
 //! Sleeping threads are woken for each task in the team queue. The thread that puts a task there
 //! wakes one sleeper or all of them. If the one woken sleeper may not start the task, that sleeper
 //! wakes all others.
+//!
+//! *Own thread only* in a SAFETY comment means: the code runs in the name of `thread`, on the
+//! kernel thread that hosts `thread`. So no other code touches the thread's own fields at the same
+//! time ([`super::thread`]).
 
 use core::ptr::NonNull;
 
@@ -61,9 +76,9 @@ mod run_next;
 pub use super::team_queue::TeamQueue;
 pub use run_next::{follow, follows_late, push_ready};
 
-/// Number of ready tasks in a thread's deque at which the thread begins to run some of them itself.
-/// Chosen: such a deque keeps many thieves busy, and its tasks take little memory; any value from
-/// 128 to 512 will do.
+/// Number of ready tasks in a thread's deque at which throttling begins: the thread runs new tasks
+/// at once, or some of the queued ones ([`throttle`]). Chosen: such a deque keeps many thieves
+/// busy, and its tasks take little memory; any value from 128 to 512 will do.
 pub const DEQUE_TASKS: usize = 256;
 
 /// Makes a ready task available to the team of `thread`, which is the running thread.
@@ -84,7 +99,7 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
 }
 
 /// Pushes a ready task that free agents may run, or that names data in an `affinity` clause.
-/// Returns false, and does nothing, if the task is to be pushed like any other.
+/// Returns false, and does nothing, if the task is to be pushed like any other task.
 #[cold]
 fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
     let team = thread.team();
@@ -104,7 +119,9 @@ fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
     true
 }
 
-/// Makes a ready task available to `team` from a kernel thread that runs no thread of this team.
+/// Puts a ready task into the team queue, and wakes all sleeping threads. For a task that became
+/// ready where no thread of this team runs, and for a task that the calling thread has taken and
+/// may not start.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
     let mut moving = Moving::to_team_queue_of(team);
     moving.put(task);
@@ -148,8 +165,8 @@ impl<'a> Moving<'a> {
     }
 }
 
-/// Returns the newest tied task that `thread` has begun and not ended. Returns `None` while the
-/// task scheduling constraint does not bind the thread.
+/// Returns the newest tied task that `thread` has begun and not ended. Returns `None` if there is
+/// none, or while the task scheduling constraint does not bind the thread.
 fn newest_tied(thread: &Thread) -> Option<&Task> {
     if outside::is_loose(thread) {
         return None;
@@ -197,9 +214,9 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// Returns true if `thread` is alone in its team and must start no task now. That is so in two
 /// cases:
 ///
-/// * A task of the thread waits for a device, and as many tasks as allowed wait for devices
-///   already. A thread that does not wait for a device starts a task in spite of this limit,
-///   because the device operations may depend on the region that the thread is in.
+/// * A task of the thread waits for a device, and the limit on such tasks is reached. (If no task
+///   of the thread waits for a device, the limit does not count: operations queued earlier may need
+///   the next work of this thread.)
 /// * A target construct of the thread adds to the thread's copies of reduction items.
 fn has_its_fill(thread: &Thread) -> bool {
     if thread.team().size() != 1 {
@@ -217,19 +234,22 @@ pub fn end_help(thread: &Thread) {
     *helping = (helping.0.wrapping_add(1), None);
 }
 
-/// Returns the number of the wait for which [`find`] has just found a task.
+/// Returns the number of the latest [`find`]. The number changes with each task that [`find`]
+/// finds, and when a wait ends. So an equal number means that the same wait still lasts.
 pub fn help_number(thread: &Thread) -> u32 {
     // SAFETY: own thread only.
     unsafe { thread.own().helping.0 }
 }
 
-/// After a task that was found for the wait `number`, takes one more task for the same wait.
-/// Returns `None` if the wait is over, another context waits for this worker, or the scheduler is
-/// to be asked again. This avoids the way through the scheduler, which costs several times what a
-/// small task does.
+/// Takes one more task for a wait, after a task that was found for this wait has ended. `number` is
+/// the [`help_number`] of that find. This avoids the way through the scheduler, which costs several
+/// times as much as a small task.
 ///
-/// If `number` is still that of the last `find`, no other wait of the thread has begun to run tasks
-/// or has ended since. So the waiting context is still suspended on this worker, and its closure is
+/// Returns `None` if the wait is over, another context waits for this worker, the scheduler is to
+/// be asked again, or no task is found.
+///
+/// If `number` is still the current number, no other wait of the thread has begun to run tasks or
+/// has ended since. So the waiting context is still suspended on this worker, and its closure is
 /// alive.
 pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
@@ -245,12 +265,12 @@ pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     near(thread).or_else(|| steal(thread, true))
 }
 
-/// [`find`] for a member that waits for its next region and has seen `epoch`. The member may help
-/// with the region that ends. It may not help with the next region before it has begun that region,
-/// because its thread number may not exist there.
+/// [`find`] for a member that has done its part of a region, and waits for the end of that region
+/// or for the team's next one. `epoch` is the number of that region in this team. The member may
+/// run tasks of that region only, because its thread number may not exist in the next one.
 pub fn find_after(thread: &Thread, scope: SearchScope, epoch: u64) -> Option<Job> {
     if thread.team().epoch() != epoch {
-        return None; // in a region without this member, its tasks are for other threads
+        return None; // the team runs another region, of which this thread may be no part
     }
     if scope == SearchScope::Peek {
         let is_any = thread.team().has_used_tasks() && thread.team().has_ready_tasks();
@@ -299,7 +319,7 @@ fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
         .or_else(|| for_agents(thread))
 }
 
-/// Takes a task from the team queue that free agents may run.
+/// Takes a task that free agents may run from the team queue.
 #[inline]
 fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
     let team_queue = thread.team().team_queue();
@@ -311,8 +331,9 @@ fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
     taken(thread, team_queue.take_pool(newest, &mut unsafe { thread.own() }.seen))
 }
 
-/// Number of tasks with a priority that a thread resumes before one search prefers all other tasks.
-/// Chosen: one such search costs little beside 16 resumed tasks; any value from 8 to 32 will do.
+/// Number of tasks with a priority that a thread resumes before one search prefers tasks without a
+/// priority. Chosen: one such search costs little beside 16 resumed tasks; any value from 8 to 32
+/// will do.
 const RESUMED_TASKS_PER_SEARCH: u32 = 16;
 
 fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
@@ -328,9 +349,9 @@ fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
 /// Once in [`RESUMED_TASKS_PER_SEARCH`] resumed tasks, searches for a task without a priority
 /// first.
 ///
-/// clang divides untied tasks into parts, and such a task stands in the team queue again after each
-/// part. A task that polls would be taken again and again. The task of lower priority for which it
-/// waits would never start.
+/// clang divides untied tasks into parts. An untied task with a priority is put into the team queue
+/// again after each part. A task that polls would be taken again and again, and a task without a
+/// priority for which it waits would never start.
 fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let resumed = &mut unsafe { thread.own() }.resumed;
@@ -378,12 +399,13 @@ fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
     None
 }
 
-/// Number of searches without success after which a thread clears out its deque and searches all
-/// other deques. A thread that never sleeps (an active wait policy) needs this. Chosen: such a
-/// search is rare enough to cost little; any value from 256 to 4096 will do.
+/// Number of searches in vain after which a thread clears out its deque and searches all other
+/// deques. A thread that never sleeps (an active wait policy) needs this. Chosen: such a search is
+/// rare enough to cost little; any value from 256 to 4096 will do.
 const LOOKS_BEFORE_CLEAR_OUT: u32 = 1024;
 
-/// Returns true if it is time to [`clear_out`], although the thread is not about to sleep.
+/// Counts one more search in vain. Returns true if it is time to [`clear_out`], although the thread
+/// is not about to sleep.
 fn looks_in_vain(thread: &Thread) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
@@ -391,7 +413,8 @@ fn looks_in_vain(thread: &Thread) -> bool {
     own.looks.is_multiple_of(LOOKS_BEFORE_CLEAR_OUT)
 }
 
-/// Takes the newest task of the thread's own deque, if the thread may start it.
+/// Takes the newest task of the thread's own deque, if the thread may start it. Otherwise the task
+/// stays in the deque.
 fn own(thread: &Thread) -> Option<NonNull<Task>> {
     // The owner never sees fewer tasks than there are.
     if thread.deque.is_empty() {
@@ -408,10 +431,19 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
     None
 }
 
-/// Runs ready tasks by plain calls while the running task waits until `done` returns true. `done`
-/// returns true when no incomplete task satisfies `mine`. The newest ready tasks run as long as
-/// they satisfy `mine` and no other context waits for this worker. These tasks may wait in turn: no
-/// code on this stack can go on without them.
+/// Runs the newest ready tasks of the thread's own deque by plain calls, while the running task
+/// waits. `done` returns true when no incomplete task satisfies `mine`. The function returns in the
+/// following cases, so the caller must check `done` again:
+///
+/// * `done` returns true;
+/// * the newest task does not satisfy `mine`, or this thread may not start it, or the deque is
+///   empty;
+/// * tasks with a priority are ready;
+/// * another context waits for this worker, or the scheduler is to be asked again;
+/// * nested tasks have used much of the stack.
+///
+/// A task that runs here may block this stack. That does no harm: the waiting task needs that task
+/// anyway.
 pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
     let team = here.thread.team();
     while !done()
@@ -437,14 +469,15 @@ pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(
 fn put_back(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: own thread only; the task belongs to the caller.
     unsafe { thread.deque.push(task) };
-    // A thief that looked for the last time between the pop and the push saw an empty deque.
+    // A thief may have searched for the last time before its sleep between the pop and the push.
+    // That thief saw an empty deque.
     thread.team().wake_one();
 }
 
-/// Number of the search in which a thief takes a lone task, counted from the first search that left
-/// one to its owner. A lone task is the only one of its deque. Its owner usually starts it at once
-/// (a task, then `taskwait`), sooner than a thief could. Chosen: within so many searches the owner
-/// usually starts the task; any value from 3 to 8 will do.
+/// Number of the search in which a thief takes a lone task (the only task of a deque), counted from
+/// the first search that left a lone task to its owner. The owner usually starts such a task at
+/// once (a task, then `taskwait`), sooner than a thief could. Chosen: within so many searches the
+/// owner usually starts the task; any value from 3 to 8 will do.
 const LOOKS_AT_LONE_TASK: u32 = 4;
 
 /// Number of threads above which a team is large. In a large team a thread searches
@@ -457,11 +490,11 @@ const LARGE_TEAM_THREADS: u32 = 256;
 const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 
 /// Takes the oldest task of another thread's deque. A `patient` search leaves a lone task to its
-/// owner. If several searches in a row have done so, the next one takes such a task
+/// owner. If several searches in a row have left a lone task, the next search takes such a task
 /// ([`LOOKS_AT_LONE_TASK`]).
 ///
-/// In a large team, a `patient` search looks at some deques only, at other ones each time. It also
-/// takes lone tasks, because the thread would not come back to the same task soon.
+/// In a large team, a `patient` search looks at some deques only, and begins at another deque each
+/// time. It also takes lone tasks, because the thread would not come back to the same task soon.
 fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let size = team.size();
@@ -483,8 +516,8 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };
         let ready = victim.deque.len();
         if ready == 0 {
-            // This holds before a sleep, too: behind the parker's fence, the length shows each task
-            // for which no thread was woken.
+            // This check is sufficient before a sleep, too: behind the parker's fence, the length
+            // shows each task for which no thread was woken.
             continue;
         }
         if spares && ready == 1 {
@@ -508,20 +541,20 @@ fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
 }
 
 /// Number of tasks that a `patient` agent moves out of one deque in one search, to reach the tasks
-/// behind them. The moved tasks are for the team alone. Chosen: the search stays short in a long
-/// deque; any value from 4 to 32 will do.
+/// behind them. Chosen: the search stays short in a long deque; any value from 4 to 32 will do.
 const TASKS_MOVED_PER_DEQUE: u32 = 8;
 
 /// Takes a task that `thread`, a free agent, may start: from the members of the team, then from
 /// other agents.
 ///
-/// Tasks for the team alone that stand before such a task move to the team queue. A `patient` agent
-/// moves at most [`TASKS_MOVED_PER_DEQUE`] of them from each deque. It also leaves a deque after
-/// the first task that other agents may start and this one may not.
+/// Tasks that this agent may not start, and that stand before a task that it may start, move to the
+/// team queue. As a rule these are tasks for the team alone. A `patient` agent moves at most
+/// [`TASKS_MOVED_PER_DEQUE`] of them from each deque. It also leaves a deque after the first moved
+/// task that other agents may start.
 ///
-/// An agent that finds no task that way ends, and the next agent goes on with the rest. If the
-/// agent waits in a tied task instead, its search before it sleeps is not `patient` and looks at
-/// all tasks.
+/// If an agent finds no task in this way, it ends, and the next agent continues with the remaining
+/// tasks. If the agent waits in a tied task instead, its search before it sleeps is not `patient`
+/// and looks at all tasks.
 #[cold]
 fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
@@ -590,8 +623,9 @@ fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
     task
 }
 
-/// Moves tasks that the thread may not start from its own deque to the team queue, before the
-/// thread sleeps. Returns the first task that the thread may start.
+/// Pops tasks off the thread's own deque until the thread may start one, and returns that task.
+/// Moves the tasks before it to the team queue. Called before a sleep, and after many searches in
+/// vain.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;
@@ -618,21 +652,24 @@ fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     draw.victim(me, count) as u32
 }
 
-/// Number of incomplete children per thread of the team at which a task begins to run some tasks
-/// itself. Children that wait for dependences count, too. The limit bounds the memory of a producer
-/// that is faster than its tasks. Chosen: a window of a task graph that is so wide keeps every
-/// thread busy; any value from 128 to 512 will do.
+/// Number of incomplete children per thread of the team at which throttling holds a task back
+/// ([`throttle`]). Children that wait for dependences count, too. The limit bounds the memory of a
+/// producer that is faster than its tasks. Chosen: a window of a task graph that is so wide keeps
+/// every thread busy; any value from 128 to 512 will do.
 pub const CHILDREN_PER_THREAD: u64 = 256;
 /// Number of incomplete children that a task may have in a small team, whatever the number of its
 /// threads. Derived: what [`CHILDREN_PER_THREAD`] allows in a team of four threads.
 pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 
-/// Makes a producer run other tasks if it has filled its deque or has too many incomplete children.
-/// It leaves its stack for that, and returns as soon as there is room again.
+/// Slows a producer down, if `task_throttling` is on in [`env::settings`].
 ///
-/// If the producer may run none of the tasks, it gives the other threads some time, and then
-/// returns. It is never held back for good, because a task may depend on an event that only the
-/// producer can fulfil.
+/// If its deque is full ([`DEQUE_TASKS`]), the producer as a rule runs the tasks that it makes next
+/// at once ([`is_saturated`]). It runs some queued tasks instead in three cases: tasks with a
+/// priority are ready, task-aware MPI is on, or the producer runs on a free agent.
+///
+/// If the producer has too many incomplete children, it runs some queued tasks. Then it yields
+/// until there are fewer, at most [`PRODUCER_YIELDS`] times. It is never held back for good,
+/// because a task may depend on an event that only the producer can fulfil.
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
@@ -641,9 +678,9 @@ pub fn throttle(here: CurrentThread) {
     }
 }
 
-/// Number of pending children between two checks of the limits, which read words that other threads
-/// write. Chosen: a check costs little beside 32 tasks, and the deque grows little between two
-/// checks; any value from 16 to 64 will do.
+/// Number of pending children (`Task::pending`) between two checks of the limits, which read words
+/// that other threads write. Chosen: a check costs little beside 32 tasks, and the deque grows
+/// little between two checks; any value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
 #[cold]
@@ -664,16 +701,17 @@ fn look_how_many(here: CurrentThread) {
     }
 }
 
-/// Returns true if the deque of the thread was full lately and has not become half empty since.
-/// Then the other threads have enough to do, and the thread can run the tasks that it makes itself.
+/// Returns true if [`throttle`] has found the deque of the thread full, and no check since has
+/// found it half empty. Then the other threads have enough to do, and the thread runs the tasks
+/// that it makes at once.
 #[inline(always)]
 pub fn is_saturated(thread: &Thread) -> bool {
     // SAFETY: own thread only.
     unsafe { thread.own() }.saturated
 }
 
-/// Checks again whether [`is_saturated`] holds, and remembers the answer: it holds until the deque
-/// is half empty.
+/// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until the deque
+/// is half empty, or until a task with a priority is ready.
 pub fn stays_saturated(thread: &Thread) -> bool {
     let stays = thread.deque.len() >= DEQUE_TASKS / 2 && thread.team().team_queue().has_nothing_urgent();
     // SAFETY: own thread only.
@@ -681,8 +719,9 @@ pub fn stays_saturated(thread: &Thread) -> bool {
     stays
 }
 
-/// Runs some tasks if the thread is saturated, before a task that has to be queued all the same.
-/// Otherwise a producer of such tasks would run ahead of the other threads without bounds.
+/// Runs some queued tasks if the thread is saturated. Called before a task that has to be queued
+/// all the same. Otherwise a producer of such tasks would run ahead of the other threads without
+/// bounds.
 pub fn make_room(here: CurrentThread) {
     if stays_saturated(here.thread) {
         run_some(here, DEQUE_TASKS / 4);
@@ -746,8 +785,8 @@ pub fn run_some(here: CurrentThread, count: usize) {
 }
 
 /// Runs the tasks that the free agent `here.thread` may start, by plain calls on its own stack.
-/// This returns when no task is left, or another context waits for this worker. Before it returns,
-/// all tasks end that the agent has begun while others of its tasks waited.
+/// Stops when no such task is left, another context waits for this worker, or a task of the agent
+/// waits. Does not return before every task that the agent has begun has ended.
 pub fn run_all(here: CurrentThread) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();
@@ -761,8 +800,9 @@ pub fn run_all(here: CurrentThread) {
         unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            // Now and then the answer is no although no other context waits for this worker. Then
-            // the scheduler is asked, and the tasks of the deque stay out of the team queue.
+            // At every 32nd call (`CALLS_IN_PLACE` in `ult::sched`), `may_go_on_in_place` returns
+            // false even if no context waits. Then one pass through the scheduler is sufficient,
+            // and the tasks of the deque stay out of the team queue.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }

@@ -3,25 +3,29 @@
 //! What lives here: the order of the tasks, and the search for a task that a thread may start. What
 //! does not: putting tasks into the queue, and waking threads ([`super::queue`]).
 //!
-//! The queue has three parts. A thread can take a task with a priority before it looks at its own
-//! deque, and the other tasks after that. Free agents, which may run few of the other tasks, do not
-//! search among them. An empty part costs a search one load.
+//! The queue has three parts: `urgent` (tasks with a priority), `pool` (other tasks that free
+//! agents may run), and `rest`. A member of the team searches `urgent` before its own deque, and
+//! `rest` and `pool` after the deque. A free agent searches `pool` only, because it may run few
+//! tasks of the other parts. An empty part costs a search one load.
 //!
 //! **No thread looks at a task twice in vain.** A thread may start a tied task only if the task
 //! descends from T, the newest tied task that the thread has begun. The answer never changes while
-//! T is the newest. The queue numbers its tasks in the order in which they are put. T carries a
-//! [`TeamQueueMark`] for each part: no tied task with a smaller number descends from T. When T
-//! begins, it has no descendants, and the mark is the number of the next task. After each search
-//! that finds nothing the mark moves on.
+//! T is the newest.
 //!
-//! So a thread that waits in T and polls a queue full of tasks that it may not start pays two
-//! loads, whatever priority these tasks have. Untied tasks, which every thread may start, are kept
-//! apart. Few programs use free agents, so for their part the thread keeps the number instead
-//! ([`TeamQueueSeen`]), and no task pays for it.
+//! Each part numbers its tasks in the order in which they are put there. T carries a mark for
+//! `urgent` and one for `rest` ([`TeamQueueMark`]): no tied task of that part with a smaller number
+//! descends from T. When T begins, it has no descendants, and the mark is the number of the next
+//! task. After each search that finds no task, the mark moves on.
 //!
-//! **A thread that may start the task is notified.** A new task wakes one sleeper, perhaps one that
-//! may not start it while another sleeper could. The first thread that passes over a task makes the
-//! caller wake all sleepers ([`TeamQueueSearch::passed_over`]), once for each task.
+//! So a thread that waits in T and polls a part full of tasks that it may not start makes three
+//! loads and takes no lock, whatever priority these tasks have. Untied tasks, which every member
+//! may start, are kept apart. Few programs use free agents, so for `pool` the thread keeps the
+//! number instead ([`TeamQueueSeen`]), and no task pays for it.
+//!
+//! **A thread that may start the task is woken.** A new task wakes one sleeper, perhaps one that
+//! may not start it while another sleeper could. The first search that passes over such a task
+//! reports it ([`TeamQueueSearch::passed_over`]), and the caller wakes all sleepers. This happens
+//! at most once for each task.
 //!
 //! Tried and rejected:
 //! * a search with a limit (a thread that goes to sleep has to know that no task is left);
@@ -45,12 +49,12 @@ use super::task::{Task, TaskFlags};
 pub struct TeamQueue {
     urgent: TeamQueuePart,
     rest: TeamQueuePart,
-    /// Tasks without a priority that free agents may run.
+    /// Tasks without a priority that free agents may run (not the pool of kernel threads).
     pool: TeamQueuePart,
 }
 
-/// How far the team queue has been searched for descendants of a tied task: a number for each of
-/// two parts, see the module.
+/// How far the team queue has been searched for descendants of a tied task: a number for `urgent`
+/// and one for `rest`, see the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     urgent: u64,
@@ -60,9 +64,9 @@ pub struct Marks {
 /// The marks of a task; only the thread that runs the task touches them.
 pub type TeamQueueMark = Cell<Marks>;
 
-/// How far a thread has searched the part of free agents for descendants of its newest tied task.
-/// If a younger task gets the address of an older one, the number is true for it, too: all
-/// descendants of a task are younger than the task.
+/// How far a thread has searched `pool`, the part of free agents, for descendants of its newest
+/// tied task. If a younger task gets the address of an older one, the number is true for the
+/// younger task, too: all descendants of a task are younger than the task.
 pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,
@@ -77,8 +81,8 @@ impl TeamQueueSeen {
 pub struct TeamQueueSearch {
     /// The task that the caller may start, if there is one.
     pub task: Option<NonNull<Task>>,
-    /// True if the caller may not start a task over which no other thread has passed yet. Then the
-    /// caller must wake the sleeping threads.
+    /// True if this search was the first to pass over some task for which not all sleepers were
+    /// woken. Then the caller must wake all sleepers.
     pub passed_over: bool,
 }
 
@@ -104,7 +108,7 @@ impl TeamQueue {
         self.pool.is_empty()
     }
 
-    /// Puts a ready task into the queue. `notified` means that the caller is about to wake all
+    /// Puts a ready task into the queue. `notified` is true if the caller is about to wake all
     /// sleepers for the task.
     ///
     /// The task is alive and belongs to the caller.
@@ -129,7 +133,8 @@ impl TeamQueue {
         self.urgent.take_marked(newest, |marks| &mut marks.urgent)
     }
 
-    /// As [`TeamQueue::take_urgent`], among the tasks without a priority.
+    /// As [`TeamQueue::take_urgent`], among the tasks without a priority that free agents may not
+    /// run.
     #[inline]
     pub fn take_rest(&self, newest: Option<&Task>) -> TeamQueueSearch {
         if self.rest.is_empty() {
@@ -139,7 +144,7 @@ impl TeamQueue {
     }
 
     /// As [`TeamQueue::take_urgent`], among the tasks without a priority that free agents may run.
-    /// `seen` says how far the thread has searched them.
+    /// `seen` says how far the thread has searched these tasks.
     pub fn take_pool(&self, newest: Option<&Task>, seen: &mut TeamQueueSeen) -> TeamQueueSearch {
         let task = newest.map_or(ptr::null(), ptr::from_ref);
         if !ptr::eq(seen.task, task) {
@@ -174,8 +179,8 @@ struct TeamQueuePart {
 /// The tasks of a part, by priority.
 type Levels = BTreeMap<i32, QueueLevel>;
 
-/// Priorities that keep their queues when the queues are empty. A search walks over empty queues;
-/// programs that give every task a priority of its own must not make that walk long.
+/// Number of priorities that keep their empty queues. A search walks over empty queues; programs
+/// that give every task a priority of its own must not make that walk long.
 const KEPT: usize = 8;
 
 /// The tasks of one priority; tied and untied tasks each in the order of their numbers.
@@ -242,8 +247,8 @@ impl TeamQueuePart {
         found
     }
 
-    /// Takes the first task that a thread may start whose newest tied task is `newest`. If the
-    /// search finds no task, `mark` moves on.
+    /// Takes the first task that the searching thread may start. `newest` is the newest tied task
+    /// of that thread. If the search finds no task, `mark` moves on to the number of the next task.
     fn take(&self, newest: Option<&Task>, mark: &mut u64) -> TeamQueueSearch {
         let from = *mark;
         if newest.is_some() && !self.may_find(from) {
@@ -268,8 +273,8 @@ impl TeamQueuePart {
         found
     }
 
-    /// Returns true if the part may have a task for a thread whose newest tied task has the mark
-    /// `from`.
+    /// Returns true if the part may have a task that the searching thread may start. `from` is the
+    /// mark of that thread's newest tied task.
     #[inline]
     fn may_find(&self, from: u64) -> bool {
         // ORDERING: Acquire both, pair with `put`: a thread that was woken for a task sees the task
@@ -307,8 +312,8 @@ impl QueueLevel {
         if self.has_untied_before(tied) { self.untied.pop_front() } else { self.tied.pop_front() }
     }
 
-    /// Takes the oldest task that a thread may start whose newest tied task is `newest`. Among tied
-    /// tasks the search begins at the number `from`.
+    /// Takes the oldest task that the searching thread may start. `newest` is the newest tied task
+    /// of that thread. Among tied tasks the search begins at the number `from`.
     fn take_for(&mut self, newest: &Task, from: u64, passed_over: &mut bool) -> Option<QueueEntry> {
         let at = self.first_descendant(newest, from, passed_over);
         let tied = at.map_or(u64::MAX, |at| self.tied[at].number);

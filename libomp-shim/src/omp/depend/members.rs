@@ -19,8 +19,8 @@ use super::node::TableRef;
 /// Members that are stored in place.
 const IN_PLACE: usize = 2;
 
-/// The members of a set, see the module. Invariants: of the `room` members, the first `count`
-/// exist. They are stored in place if `room` is [`IN_PLACE`].
+/// The members of a set, see the module. Invariants: there is storage for `room` members, of which
+/// the first `count` exist. They are stored in place if `room` is [`IN_PLACE`].
 pub(super) struct Members {
     count: u32,
     room: u32,
@@ -45,7 +45,7 @@ impl Default for Members {
 impl Members {
     #[inline]
     fn first(&self) -> *const TableRef {
-        // SAFETY: `room` says which of the two it is.
+        // SAFETY: `room` says which field of the union is in use.
         unsafe {
             if self.room == IN_PLACE as u32 {
                 (&raw const self.store.in_place).cast()

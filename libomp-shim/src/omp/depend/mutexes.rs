@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex as StdMutex, MutexGuard};
 use super::super::check::{self, circles};
 use super::node::{Node, NodeRef, Rare};
 
-/// The mutex of one set.
+/// The mutex of one address, for its `mutexinoutset` sets.
 #[derive(Default)]
 pub(super) struct MutexesMutex {
     state: StdMutex<MutexesState>,
@@ -57,9 +57,10 @@ pub(super) fn acquire(node: &Node) -> bool {
 }
 
 fn acquire_all(node: &Node, rare: &Rare) -> bool {
-    // SAFETY: see `Node`'s Sync argument: only one thread is here, the one that brought the count
-    // to zero, or the one that handed a mutex over. The list itself does not change before the task
-    // completes.
+    // SAFETY: see `Node`'s Sync argument. Only one thread is here: the thread with the last share
+    // of the count, or the thread that handed a mutex over. The list does not change before the
+    // task completes. No other code uses the list meanwhile: `notify_begin` and `notify_end`, which
+    // take it out for a moment, run only after the last mutex is held.
     let mutexes = unsafe { &*rare.mutexes.as_ptr() };
     while let Some(mutex) = mutexes.get(rare.held.get()) {
         let _away = ult::sanitize::look_away();

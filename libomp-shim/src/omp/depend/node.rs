@@ -9,19 +9,25 @@
 //! exchange takes the list and closes it. Only the generating task adds edges, so an addition
 //! competes only with the closing of the list.
 //!
-//! *References.* The task holds one reference. The table of the generating task holds one for all
-//! its uses of the node. Each mutex in whose waiting line the node stands holds one, and so does
-//! each successor in its second list. The uses by the table are counted without atomics, because
-//! only one task touches the table.
+//! *References.* Each of the following holds one reference to a node:
 //!
-//! *The last share.* If a thread finds that the rest of a count is its own share, it need not
-//! subtract the share: no thread reads the count again.
+//! * the task, or the context that waits for the node;
+//! * the table of the generating task, for all its uses of the node (these are counted without
+//!   atomics, because only one task touches the table);
+//! * a mutex in whose waiting line the node stands;
+//! * each successor that queues its work on a device, if this node's task does so, too;
+//! * with a race detector, each successor.
 //!
-//! *Two lists.* A task whose work is queued on a device has a second list, for successors that
+//! *The last share.* Each thread that counts down subtracts its share: 1 for a completed
+//! predecessor, [`GUARD`] minus the number of edges for the guard, 1 for a reference. If the count
+//! equals the share of a thread, that thread is the last one. It need not subtract the share,
+//! because no other thread subtracts from the count again.
+//!
+//! *Two lists.* A task that queues its work on a device has a second list, for successors that
 //! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
 //! device's queue ([`Node::close_queued`]). The first list is closed when the task is complete. A
-//! successor in a second list keeps references to its predecessors of this kind, and asks them
-//! where their work is.
+//! successor of this kind keeps references to its predecessors of this kind, and asks them where
+//! their work is.
 //!
 //! *Size.* A node takes two cache lines. The second line holds edges only: all except the first
 //! edge. Data that few nodes need are stored elsewhere ([`Rare`]).
@@ -98,9 +104,10 @@ const WAIT: usize = 1;
 /// A node of the dependence graph, see the module.
 #[repr(C, align(64))]
 pub struct Node {
-    /// Incomplete predecessors, modulo 2^32. While edges are entered: [`GUARD`] minus the
-    /// predecessors that have completed. At the end perhaps [`READY`]. The thread whose share is
-    /// the last one leaves the share in the count.
+    /// While edges are entered: [`GUARD`] minus the number of completed predecessors. Afterwards:
+    /// the number of incomplete predecessors. A node that is linked without a guard starts with 1.
+    /// The last thread may leave its share in the count. [`READY`] when the waiting context may go
+    /// on.
     predecessors: AtomicU32,
     references: AtomicU32,
     /// The newest edge to a successor, or [`closed`].
@@ -140,10 +147,9 @@ pub(super) struct Rare {
     pub(super) mutexes: Cell<Vec<Arc<MutexesMutex>>>,
     /// How many of these mutexes the task holds.
     pub(super) held: Cell<usize>,
-    /// The predecessors of the task, until it begins, if a detector of races has to be notified of
-    /// them.
+    /// For a detector of races: the predecessors of the task, until the task begins.
     after: Cell<Vec<NodeRef>>,
-    /// Data of a task whose work is queued on a device.
+    /// Data of a task that queues its work on a device.
     queues: OnceCell<Box<NodeQueues>>,
     /// The task's place in the order of regions on GPUs, if tasks have one.
     place: Cell<Option<Id>>,
@@ -340,9 +346,9 @@ impl Node {
             (Some(mine), Some(its)) => self.list_for(mine, its),
             _ => &self.successors,
         };
-        // ORDERING: Acquire, pairs with the exchange in `close`. If the list is closed, the data
-        // that the task wrote are visible here, and to each thread that gets the successor from
-        // here.
+        // ORDERING: Acquire, pairs with the exchange in `close`. If the list is closed, this thread
+        // sees all that the task wrote before the list was closed. So does each thread to which
+        // this thread passes the successor.
         let head = list.load(Ordering::Acquire);
         if ptr::eq(head, closed()) {
             return false;
@@ -360,7 +366,9 @@ impl Node {
         hangs
     }
 
-    /// Returns the list for a successor, if both nodes have [`Rare`] data.
+    /// Returns the list to which a successor is added, if both nodes have [`Rare`] data. Also notes
+    /// the predecessor: for the order of regions on GPUs, and in the successor if both tasks queue
+    /// their work.
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
         if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {
@@ -396,9 +404,9 @@ impl Node {
         self.for_each_mutex(sanitize::after);
     }
 
-    /// Notifies a detector of races that the task ends. What the running code has done comes before
-    /// the successors of the task, and before the next holders of its mutexes. Called before the
-    /// task is complete.
+    /// Notifies a detector of races that the task ends. The work of the running code so far comes
+    /// before the successors of the task, and before the next holders of its mutexes. Called before
+    /// the task is complete.
     pub(in crate::omp) fn notify_end(&self) {
         sanitize::before(self);
         self.for_each_mutex(sanitize::before);
@@ -413,7 +421,7 @@ impl Node {
     }
 
     /// Notifies a detector of races that the table forgets the node, whose task is complete. Later
-    /// tasks are ordered after it through the task that creates them.
+    /// tasks are ordered after this task through the task that creates them.
     pub(super) fn notify_forgotten(&self) {
         sanitize::after(self);
     }
@@ -448,7 +456,8 @@ impl Node {
         }
     }
 
-    /// Takes a share off the count of predecessors. Returns true if nothing is left.
+    /// Subtracts a share from the count of predecessors, see the module. Returns true if no other
+    /// share is left.
     #[inline]
     fn loses(&self, share: u32) -> bool {
         // ORDERING: Acquire; a thread that finds only its own share has acquired what all others
@@ -468,8 +477,8 @@ impl Node {
         close(&self.successors, free);
     }
 
-    /// Returns the nodes that wait for this one now, newest first, or null if there are none. The
-    /// task must not complete while the caller uses the list.
+    /// Returns the list of the nodes that wait for this one now, newest first, or null if there are
+    /// none. The task must not complete while the caller uses the list.
     pub fn successors(&self) -> *const Edge {
         // ORDERING: Acquire, pairs with the exchange in `hang_edge`.
         let head = self.successors.load(Ordering::Acquire);
@@ -493,7 +502,7 @@ impl Node {
 }
 
 /// Takes a list and closes it. Calls `free` with each successor that has no predecessor left. A
-/// list that is closed already is empty.
+/// list that is closed already counts as empty.
 fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
     // ORDERING: AcqRel; Release publishes what the task wrote to threads that find the list closed,
     // Acquire pairs with `hang_edge`.
@@ -512,8 +521,8 @@ fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
     }
 }
 
-/// A use of a node by the table of the generating task, or by that task while it enters the node.
-/// It never leaves that task.
+/// A use of a node by the generating task: by its table, by [`super::replay()`], or while the node
+/// is entered. A use never leaves that task.
 pub(super) struct TableRef(NonNull<Node>);
 
 impl TableRef {

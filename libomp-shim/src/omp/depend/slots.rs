@@ -1,13 +1,14 @@
-//! Addresses and their sets: a hash table with open addressing, which grows only with the
-//! incomplete tasks.
+//! Addresses and their sets: a hash table with open addressing, which grows only with the number of
+//! addresses that have incomplete tasks.
 //!
 //! What lives here: where the sets of an address are stored, and which addresses the table forgets.
 //! What does not: the meaning of a set ([`super::table`]).
 //!
 //! One slot is one cache line. At most five of eight slots are taken, so that a search looks at two
-//! or three slots. If more slots would be taken, the table forgets addresses without incomplete
-//! tasks, in place. It grows only if many addresses are left. So the memory follows the number of
-//! live tasks, and the cost per entry stays constant.
+//! or three slots on average. If more slots would be taken, the table forgets addresses without
+//! incomplete tasks, in place. It grows only if at least half of the addresses are left. So the
+//! memory follows the largest number of addresses with incomplete tasks so far, and the cost per
+//! entry stays constant. The table becomes small again when it is cleared (`omp_all_memory`).
 //!
 //! Tried and rejected: the standard library's table, swept each time that it had doubled beyond a
 //! thousand addresses (more instructions, and nodes of completed tasks that filled the caches).
@@ -21,8 +22,8 @@ use ult::blocks;
 use super::super::report;
 use super::table::Sets;
 
-/// The sets of one address; vacant if there are none. Vacant sets own nothing, so they are neither
-/// dropped nor examined for that.
+/// The sets of one address; vacant if there are none. Vacant sets own nothing. `ManuallyDrop` lets
+/// the table drop only the other sets.
 #[repr(align(64))]
 #[derive(Default)]
 struct DependSlot {
@@ -32,9 +33,9 @@ struct DependSlot {
 
 const _: () = assert!(size_of::<DependSlot>() == 64);
 
-/// Slots of a new table.
+/// Number of slots of a new table.
 const FIRST: usize = 8;
-/// Slots below which a table is small and grows fourfold.
+/// Number of slots below which a table is small and grows fourfold.
 const SMALL: usize = 512;
 
 /// The table, see the module. Invariants: the number of slots is a power of two. Between the first
@@ -111,7 +112,7 @@ impl Drop for AddressSlots {
 
 impl AddressSlots {
     /// Returns the first slot of `address`: the upper bits of a product with the golden ratio, so
-    /// that neighbours are far apart.
+    /// that the slots of neighbouring addresses are far apart.
     #[inline]
     fn first_slot(&self, address: usize) -> usize {
         let mixed = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -138,8 +139,9 @@ impl AddressSlots {
         Some(&*self.slots[self.find(address)].sets).filter(|sets| !sets.is_vacant())
     }
 
-    /// Returns the sets of `address`, or vacant sets into which the caller enters a task.
-    /// `forgotten` is called with each address whose tasks are complete.
+    /// Returns the sets of `address`. If the sets are vacant, the caller must enter a task. If no
+    /// more slots may be taken, the function first forgets the addresses whose tasks are all
+    /// complete, and calls `forgotten` with each of them.
     #[inline]
     pub(super) fn of(&mut self, address: usize, forgotten: impl FnMut(usize)) -> &mut Sets {
         let mut at = self.find(address);
@@ -164,8 +166,8 @@ impl AddressSlots {
         *self = Self::default();
     }
 
-    /// Forgets the addresses whose tasks are complete. If half of the addresses are left, the table
-    /// grows, a small table fourfold.
+    /// Forgets the addresses whose tasks are all complete. If at least half of the addresses are
+    /// left, the table grows: a small table fourfold, a larger one twofold.
     #[cold]
     fn make_room(&mut self, mut forgotten: impl FnMut(usize)) {
         let mut at = 0;

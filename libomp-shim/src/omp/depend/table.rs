@@ -3,7 +3,7 @@
 //!
 //! What lives here: sets, and the choice of predecessors. What does not: where the sets of an
 //! address are stored ([`super::slots`]), and what happens when a task completes ([`super::node`]).
-//! Nothing here is atomic, because only the generating task uses its table.
+//! The table has no atomic data, because only the generating task uses it.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -24,7 +24,7 @@ pub struct DependTable {
     /// The mutexes of addresses that `mutexinoutset` has named. One mutex per address suffices: of
     /// two sets at one address, the later one waits for the earlier one.
     mutexes: BTreeMap<usize, Arc<MutexesMutex>>,
-    /// The last task with `omp_all_memory`: it precedes every address that was not named since.
+    /// The last task with `omp_all_memory`. It precedes the first later task at each address.
     all_memory: Option<TableRef>,
 }
 
@@ -35,7 +35,8 @@ pub(super) struct Sets {
     kind: Option<DependenceKind>,
     current: Members,
     /// The tasks for which each new member of the current set waits. No task joins an `out` set, so
-    /// such a set needs none.
+    /// such a set needs none: `previous` is empty, unless the task named the address twice, with
+    /// different kinds.
     previous: Members,
 }
 
@@ -66,8 +67,9 @@ impl DependTable {
         }
     }
 
-    /// Enters `node` with one dependence, which is its `only` one or one of several. Returns the
-    /// mutex that the node must hold, if any.
+    /// Enters `node` with one dependence. `only` is true if the edge may be linked without a guard:
+    /// this is the node's only dependence, and no tool is attached. Returns the mutex that the node
+    /// must hold, if any.
     #[inline]
     pub(super) fn enter(
         &mut self,
@@ -109,8 +111,7 @@ impl DependTable {
         }
     }
 
-    /// Returns true if a later task may have to wait for one of the tasks, because it is
-    /// incomplete.
+    /// Returns true if the table has an incomplete task for which a later task may have to wait.
     pub(super) fn is_live(&self) -> bool {
         let precedes_all = self.all_memory.as_ref().is_some_and(|node| !node.get().is_complete());
         precedes_all || self.addresses.iter().any(Sets::is_live)
@@ -121,8 +122,9 @@ impl DependTable {
             return;
         }
         for sets in self.addresses.iter() {
-            // When the members of a set are complete, its predecessors are complete, too. But a set
-            // may have `node` as its only member.
+            // The edges to the previous set add no order. The members of the current set complete
+            // after the previous set. If `node` is the only member, it already waits for the
+            // previous set.
             for before in sets.all() {
                 before.get().precede(node);
             }
@@ -155,7 +157,8 @@ impl Sets {
         self.all().for_each(|node| node.get().notify_forgotten());
     }
 
-    /// Makes the first task of this address a successor of `all_memory`.
+    /// Enters `all_memory` as the `out` task of this address, so that the first task here becomes
+    /// its successor.
     fn follow(&mut self, all_memory: &TableRef) {
         self.kind = Some(DependenceKind::Out);
         self.current.push(all_memory.clone());
@@ -165,12 +168,13 @@ impl Sets {
         self.current.iter().chain(self.previous.iter())
     }
 
-    /// Enters a task that names the address with this kind, as its `only` item or as one of
-    /// several.
+    /// Enters a task that names the address with this kind. `only` has the same meaning as in
+    /// [`DependTable::enter`].
     #[inline]
     pub(super) fn enter(&mut self, node: &TableRef, kind: DependenceKind, only: bool) {
-        // A task may name an address twice, with different kinds. Then it counts with the stronger
-        // kind, `out`. Tasks are entered one after the other, so such a task is the newest member.
+        // A task may name an address twice, with different kinds. Then the task counts with the
+        // strongest kind, `out`. Tasks are entered one after the other, so such a task is the
+        // newest member.
         let again = self.current.last().is_some_and(|n| n.is(node));
         if kind == DependenceKind::Out && !again && !loses_edge(self.kind, kind) {
             self.enter_alone(node, only);
@@ -200,7 +204,8 @@ impl Sets {
         }
     }
 
-    /// Enters a task that may share its set. `again` means that it has named the address before.
+    /// Enters a task that may share its set. `again` means that the task has named the address
+    /// before.
     #[inline]
     fn enter_among_others(&mut self, node: &TableRef, kind: DependenceKind, again: bool, only: bool) {
         let kind = if ult::mutant!(inoutset_as_in) && kind == DependenceKind::InOutSet {
@@ -252,7 +257,8 @@ impl Sets {
     }
 }
 
-/// Makes `node` wait for `before`. If this is its `only` item, `node` waits for no other task.
+/// Makes `node` wait for `before`. If this is its `only` dependence, `node` waits for no other
+/// task, and the edge needs no guard.
 #[inline]
 fn precede(before: &TableRef, node: &TableRef, only: bool) {
     if only {

@@ -1,5 +1,5 @@
-//! The run-next slot of a thread: a task that the end of another task has made ready, before the
-//! task is in any queue.
+//! The run-next slot of a thread: a task that became ready when another task completed, and that is
+//! in no queue yet. The slot is not a field: functions return it as `Option<NonNull<Task>>`.
 //!
 //! What lives here: whether such a task starts next or is queued. What does not: which task of
 //! several goes to the slot ([`crate::omp::depend`]).
@@ -18,7 +18,8 @@ use super::super::task::Task;
 use super::super::thread::Thread;
 use super::{allowed, near, push};
 
-/// Queues the task in the run-next slot of `thread`, if there is one.
+/// Pushes `run_next`, the task of the thread's run-next slot, if there is one, to the thread's
+/// queues.
 #[inline]
 pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     if let Some(ready) = run_next {
@@ -26,9 +27,9 @@ pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     }
 }
 
-/// Chooses the next task after a task that was found for the wait `number` and has put `ready` into
-/// the run-next slot of `thread`. As a rule that is `ready`; the result is as for
-/// [`super::next_in_place`].
+/// Chooses the next task when a task found for the wait `number` has ended, and `ready` is in the
+/// run-next slot of `thread`. Returns the task to start next, as a rule `ready`; otherwise `ready`
+/// is pushed. `None` means that the scheduler is to be asked, as in [`super::next_in_place`].
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {
         push(thread, ready);
@@ -42,7 +43,8 @@ pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonN
 }
 
 /// [`follow`] for a member that waits for its next region: returns true if `ready` starts next, and
-/// queues it otherwise. Both tasks belong to the same region, which lasts until `ready` has ended.
+/// pushes `ready` otherwise. `ready` belongs to the same region as the task that has ended, and the
+/// region lasts until `ready` has ended.
 pub fn follows_late(thread: &Thread, ready: NonNull<Task>) -> bool {
     let may = goes_first(thread, ready) && ult::sched::may_go_on_in_place(thread.team().sleepers());
     if !may {

@@ -1,4 +1,4 @@
-//! Nodes of tasks whose work is queued on a device.
+//! Nodes of tasks that queue their work on a device.
 //!
 //! Such a task begins as soon as its predecessors of this kind have queued their work; the device
 //! keeps the order.
@@ -9,8 +9,8 @@
 //! The second list of a node holds successors of the same kind. It is closed when the task's work
 //! is in the device's queue. The node's own list is closed when the task is complete. Both follow
 //! the protocol in `docs/protocols/depend.md`. A successor keeps references to those predecessors
-//! that were not complete when the successor was entered. It asks them where their work is, and
-//! completes after them.
+//! of this kind that were not complete when the successor was entered. It asks them where their
+//! work is, and completes after them.
 
 use core::cell::Cell;
 use core::sync::atomic::AtomicPtr;
@@ -69,7 +69,8 @@ impl Node {
         self.rare().and_then(Rare::queues)
     }
 
-    /// Notes that the work of the node's task is queued on a device. The node is not published yet.
+    /// Notes that the task, when it runs, will queue its work on a device. The node is not
+    /// published yet.
     pub fn set_queues(&self) {
         self.rare.get_or_init(Box::default).queues.get_or_init(Box::default);
     }
@@ -101,7 +102,7 @@ impl Node {
         }
     }
 
-    /// Returns where the task's work is. A successor sees it after [`Node::close_queued`] has
+    /// Returns where the task's work is. A successor sees this after [`Node::close_queued`] has
     /// closed the second list.
     pub fn queued(&self) -> Option<Queued> {
         self.queues()?.queued.get().copied()
