@@ -54,6 +54,8 @@ pub struct TestRecipe<'a> {
     pub unmarked: bool,
     /// Build a shared object.
     pub shared: bool,
+    /// The program has one run, so no other way of loading needs its object file.
+    pub has_one_run: bool,
 }
 
 impl TestBuilder {
@@ -109,6 +111,9 @@ impl TestBuilder {
     /// The binary for a way of loading, built if the cache has none. The error is the compiler's
     /// message.
     pub fn binary(&self, recipe: &TestRecipe, mode: TestMode) -> Result<PathBuf, String> {
+        if recipe.has_one_run && !matches!(mode, TestMode::Gpu | TestMode::Link) {
+            return self.at_once(recipe);
+        }
         let object = self.object(recipe)?;
         match (mode, &self.library) {
             (TestMode::Link, Some(library)) => self.link_with(recipe, &object, library),
@@ -156,13 +161,30 @@ impl TestBuilder {
     fn object(&self, recipe: &TestRecipe) -> Result<PathBuf, String> {
         let object = self.cache.join(format!("{}.o", self.stem(recipe)?));
         self.unless_cached(&object, |output| {
-            let mut command = Command::new(&recipe.compiler.name);
-            command.args(&recipe.compiler.flags).args(&recipe.flags).args(&recipe.offload);
-            self.include.iter().for_each(|directory| {
-                command.arg("-I").arg(directory);
-            });
-            command.args(module_flags(recipe.compiler, &self.module_directory(output)?));
-            command.arg("-g").arg("-c").arg(recipe.source).arg("-o").arg(output);
+            let mut command = self.compilation(recipe, output)?;
+            command.arg("-c").arg("-o").arg(output);
+            Ok(command)
+        })
+    }
+
+    /// The compiler with the source and all options that matter to it.
+    fn compilation(&self, recipe: &TestRecipe, output: &Path) -> Result<Command, String> {
+        let mut command = Command::new(&recipe.compiler.name);
+        command.args(&recipe.compiler.flags).args(&recipe.flags).args(&recipe.offload);
+        self.include.iter().for_each(|directory| {
+            command.arg("-I").arg(directory);
+        });
+        command.args(module_flags(recipe.compiler, &self.module_directory(output)?));
+        command.arg("-g").arg(recipe.source);
+        Ok(command)
+    }
+
+    /// Compiles and links with one call, which saves the start of a compiler.
+    fn at_once(&self, recipe: &TestRecipe) -> Result<PathBuf, String> {
+        let end = if recipe.shared { "so" } else { "exe" };
+        self.unless_cached(&self.cache.join(format!("{}.{end}", self.stem(recipe)?)), |output| {
+            let mut command = self.compilation(recipe, output)?;
+            command.args(linking(recipe)).arg("-o").arg(output).args(libraries(recipe));
             Ok(command)
         })
     }
