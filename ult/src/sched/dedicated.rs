@@ -1,9 +1,9 @@
-//! A dedicated kernel thread for an OpenMP thread that is about to change its kernel thread in a
-//! way that cannot be undone. Go calls this `LockOSThread`.
+//! A kernel thread for one OpenMP thread alone, which is about to change the state of that kernel
+//! thread for ever. Go calls this `LockOSThread`.
 //!
-//! Which calls need one is decided above this crate. The kernel keeps dropped rights, filters of
-//! system calls and namespaces per kernel thread, and does not take them back. A thread that shares
-//! its kernel thread therefore gets a dedicated one before such a call:
+//! The layer above this crate decides which calls need one. The kernel keeps dropped rights,
+//! filters of system calls and namespaces per kernel thread, and does not take them back. A thread
+//! that shares its kernel thread therefore gets a dedicated one before such a call:
 //!
 //! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
 //!   pool ([`move_to_dedicated_worker`]).
@@ -12,10 +12,11 @@
 //!   its limit ([`send_others_away`]).
 //!
 //! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
-//! dedicated and accepts the group may steal from those deques. A moved context is marked as handed
-//! off ([`super::handoff`]): its worker polls, because a waker may wake the former worker.
+//! dedicated and accepts the group may steal from those deques. A moved context is marked as in a
+//! hand-off (`Role::away`, see [`super::handoff`]). Its worker sleeps in naps (`super::sleep`),
+//! because a waker may wake the former worker.
 //!
-//! The thread's TLS block remembers the kernel thread, so that later regions run the thread there
+//! The thread's TLS block records the kernel thread, so that later regions run the thread there
 //! ([`TlsBlock::take_dedicated_worker`]).
 
 use super::runner::run_on_runner;

@@ -1,21 +1,21 @@
 //! Hand-off: another kernel thread takes over the contexts of a worker whose running code blocks in
 //! the kernel.
 //!
-//! How such a worker is found lives in [`crate::stall`], and the worker's gate lives in
-//! `worker::gate`.
+//! How such a worker is found lives in [`crate::stall`]. The *gate*, which decides which kernel
+//! thread may touch a worker's own data, lives in `worker::gate`.
 //!
 //! The stall monitor finds a worker that sleeps in a system call of the program while other
-//! contexts wait behind it. A spare kernel thread then *stands in* for the blocked worker. It
-//! seizes the worker's gate, which is open while program code runs. It moves all threads except the
-//! running one to its own suspended contexts, and steals what is queued at the blocked worker.
-//! Contexts can move because each thread has a TLS block of its own, with which only one kernel
-//! thread runs at a time:
+//! contexts wait behind it. A *spare* kernel thread, which the pool has idle or starts now, then
+//! *stands in* for the blocked worker. It seizes the worker's gate, which is open while program
+//! code runs. It *adopts* all threads except the running one: it moves their contexts to its own
+//! list. It also steals what is queued at the blocked worker. Contexts can move because each thread
+//! has a TLS block of its own, with which only one kernel thread runs at a time:
 //!
 //! * The running thread stays, with every older context of it.
-//! * Contexts of the blocked kernel thread's own thread may move: the program's main stack, or a
-//!   thread with an assigned worker. Then the kernel thread lends its own storage to them, and
-//!   idles with a borrowed TLS block until they come back. Until then they run under another kernel
-//!   thread's number.
+//! * The OpenMP thread that owns the blocked kernel thread may move too: the program's main thread,
+//!   or a thread with an assigned worker. Its contexts then run elsewhere with that kernel thread's
+//!   TLS block, under another `tid`. The blocked kernel thread idles with a borrowed TLS block
+//!   until they come back.
 //! * A thread moves as a whole or stays as a whole. It has one TLS block, and one kernel thread at
 //!   a time runs for it.
 //! * A context that runs for no thread never moves: the loop of an idle pool worker, or the context
@@ -24,33 +24,36 @@
 //!   its next region has started, or a task that it took between the regions waits in the middle.
 //!   In the second case the context that waits for the region moves too.
 //!
-//! *It ends as soon as possible.* When the blocked worker enters its scheduler, it recalls the
-//! workers that stand in for it (`Worker::recall`). At its next switch point a worker that stands
-//! in resumes its own context. All other contexts of it go back to the worker that was blocked
-//! ([`give_back`]). The running code of a worker that stands in may spin. A context then counts as
-//! waiting behind that code, so the monitor interrupts it. If the running code blocks, a third
-//! worker stands in, for the same blocked worker and since the same time, and gives back what it
-//! adopts. At the end of an outermost region, or of a thread with an assigned worker, no recall is
-//! needed. The context then returns to its owner by itself ([`return_to`]).
+//! *It ends as soon as possible.* When the blocked worker enters its scheduler, it *recalls* the
+//! workers that stand in for it: it wakes them (`Worker::recall`). At its next switch point a
+//! worker that stands in resumes its own context. All its other contexts go back to the worker that
+//! was blocked ([`give_back`]). The running code of a worker that stands in may spin. A context
+//! then counts as waiting behind that code, so the monitor interrupts it. If the running code
+//! blocks, a third worker stands in, for the same blocked worker and since the same time, and gives
+//! back what it adopts. At the end of an outermost region, or of a thread with an assigned worker,
+//! no recall is needed. The context then returns by itself to its owner, the worker where it began
+//! ([`return_to`]).
 //!
-//! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`]. A worker
-//! opens its parcels at every entry to the scheduler and at every search. The sender of a parcel
-//! wakes the receiver, or makes it count as a worker with others behind it. A kernel thread that
-//! stands in ends only on its own context. Its other contexts are then all suspended, hence on its
-//! list, and its queues are empty.
+//! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`], which
+//! takes contexts to another worker. A worker opens its parcels at every entry to the scheduler and
+//! at every full search. The sender of a parcel wakes the receiver, or makes it count as a worker
+//! with others behind its code. A kernel thread that stands in ends only on its own context. Its
+//! other contexts are then all suspended, hence on its list, and its queues are empty.
 //!
 //! *Wake-ups.* Code that makes a context ready wakes the worker on which the thread was when its
-//! region began, or when it began to wait. So a worker that stands in polls while it sleeps, every
-//! [`super::look::HOLD_BACK_TIME`]. So does any worker with a context that was moved (`Role::away`,
-//! inherited by the jobs that run for the thread), until that thread's region ends.
+//! region began, or when it began to wait. So a worker that stands in never sleeps without a time
+//! limit. It sleeps in naps (`super::sleep`), and evaluates its conditions after each. The first
+//! nap lasts [`super::look::HOLD_BACK_TIME`], the longest 16 times as long. The same is true of any
+//! worker with a context that was moved (`Role::away`, inherited by the jobs that run for the
+//! thread), until that thread's region ends.
 //!
 //! Rejected:
 //! * *Standing in until the adopted threads have ended.* The threads of a gang that spins were then
 //!   spread over more kernel threads than there are cores. No context waited behind any of them, so
 //!   nothing interrupted them. Each barrier took a time slice of the kernel's, for the rest of the
 //!   region, and it looked like a hang.
-//! * *Forwarding wake-ups* from the blocked worker to its heir. Every wake-up would follow a chain
-//!   of pointers, for a rescue that happens once per region.
+//! * *Forwarding wake-ups* from the blocked worker to the worker that stands in. Every wake-up
+//!   would follow a chain of pointers, for a rescue that happens once per region.
 
 use core::ptr;
 use core::sync::atomic::Ordering;
@@ -80,7 +83,7 @@ pub fn hand_off(watched: &'static Watched) {
     }
 }
 
-/// The code of the spare kernel thread.
+/// The code of a spare kernel thread that stands in.
 unsafe fn stand_in(argument: *mut ()) {
     // SAFETY: `hand_off` passes a worker record, and those are never freed.
     let blocked: &'static Worker = unsafe { &*argument.cast() };
@@ -94,8 +97,8 @@ unsafe fn stand_in(argument: *mut ()) {
     }
 }
 
-/// Has the blocked worker passed a switch point, and are the queues of this worker empty, to which
-/// a fork may have added ULTs?
+/// May this worker end standing in? The blocked worker has then passed a switch point, and the
+/// queues of this worker are empty, to which contexts here may have added ULTs.
 fn may_end(me: &'static Worker) -> bool {
     // SAFETY: own kernel thread: asked by the scheduler of this worker.
     let since = unsafe { (*me.own()).stands_since };
@@ -103,8 +106,8 @@ fn may_end(me: &'static Worker) -> bool {
     moved && me.gang_deque.is_empty() && me.ults.is_empty()
 }
 
-/// The context that ends standing in, if it is time. Only on a worker that stands in, and whose
-/// suspended contexts are in use.
+/// The worker's own context, if the worker stands in and may end doing so. Called by the worker's
+/// kernel thread, in its scheduler.
 pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedContext> {
     if !worker.is_standing_in() {
         return None;
@@ -113,8 +116,8 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedCon
     unsafe { (*worker.own()).suspended.take_ready_of(worker.thread()) }
 }
 
-/// Are there contexts here whose wakers may wake another worker? If the polled contexts of an order
-/// have been moved, so have the unpolled ones behind them.
+/// Are there contexts here whose wakers may wake another worker? It is enough to ask the polled
+/// contexts: those that become ready with them have the same mark.
 pub(super) fn has_adopted(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; nothing switches here.
     worker.is_standing_in() || unsafe { (*worker.own()).suspended.has_polled(|entry| entry.role.away) }
@@ -150,7 +153,8 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let moves_own = running != own_thread && theirs.suspended.has(is_own) && borrow_from(blocked, theirs);
     let may_move = |entry: &SuspendedContext| match entry.role.thread {
         thread if thread == running => false,
-        // Where no TLS blocks were left, threads share one.
+        // If no TLS block was left, threads share one. A thread that shares the running thread's
+        // block stays.
         _ if same(entry.role.tls_block, theirs.role.tls_block) => false,
         thread if thread == own_thread => moves_own,
         _ => !same(entry.role.tls_block, native),
@@ -271,8 +275,8 @@ pub(super) fn has_returning(worker: &Worker) -> bool {
     !worker.returning.load(Ordering::Relaxed).is_null()
 }
 
-/// Moves the contexts that were sent to this worker to its suspended contexts. The worker's owner
-/// calls it in the scheduler, or a thread that has seized the worker.
+/// Moves the contexts that were sent to this worker to its suspended contexts. Called by the
+/// worker's kernel thread, in its scheduler, or by a kernel thread that has seized the worker.
 #[inline]
 pub(super) fn unpack(worker: &'static Worker) {
     if has_returning(worker) {
@@ -312,10 +316,11 @@ fn unpack_cold(worker: &'static Worker) {
     note_signalled(worker);
 }
 
-/// Notes whether a thread on this worker has a signal to handle. Until the thread has handled it,
-/// the worker finds its mark in `returning`. The running thread counts too. It may be about to be
-/// suspended, and the kick that came with the signal found the worker in its scheduler. The
-/// worker's owner calls it in the scheduler, or a thread that has seized the worker.
+/// Notes whether a thread on this worker has a signal to handle. While there is such a thread, the
+/// bit `SIGNALS` stays set in `returning`. The running thread counts too: the interrupt that was
+/// sent with the signal may have come while the worker was in its scheduler, and was then ignored.
+/// Called by the worker's kernel thread, in its scheduler, or by a kernel thread that has seized
+/// the worker.
 pub(super) fn note_signalled(worker: &'static Worker) {
     // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
@@ -328,21 +333,21 @@ pub(super) fn note_signalled(worker: &'static Worker) {
     }
 }
 
-/// Makes the calling context continue at `owner`, the worker that it was adopted from. Has no
-/// effect if the context is there.
+/// Makes the calling context continue at `owner`, the worker where it began, from which another
+/// worker may have adopted it. Has no effect if the context is there.
 ///
 /// `owner` must enter its scheduler by itself, or be interrupted: the code that blocked there has
 /// ended, or will end.
 pub fn return_to(owner: &'static Worker) {
-    // In the child of a fork the owner may have no kernel thread.
+    // In the child process of `fork(2)` the owner may have no kernel thread.
     while !ptr::eq(worker::register_current(), owner) && owner.watched.tid() != 0 {
         travel(owner);
     }
     retire(owner);
 }
 
-/// The calling context has no team of its own any more. From here on it is woken at `owner`, its
-/// first worker, if it is there.
+/// The calling context has left its region. Clears `Role::away` if it runs on `owner`, the worker
+/// where it began: its wakers wake that worker again.
 pub fn retire(owner: &'static Worker) {
     let me = worker::register_current();
     if ptr::eq(me, owner) {

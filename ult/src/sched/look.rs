@@ -1,7 +1,8 @@
 //! Where a worker searches for work.
 //!
-//! How long it searches before it sleeps lives in [`super::spin_policy`], and what the own contexts
-//! allow lives in [`super::suspended`]. The order is that of ICS '21, Algorithm 2:
+//! How long a worker searches before it sleeps lives in [`super::spin_policy`], and what the own
+//! contexts allow lives in [`super::suspended`]. A *full search* of a worker has these steps, in
+//! the order of ICS '21, Algorithm 2:
 //!
 //! 1. Its own suspended contexts that are ready, unless a deeper or older gang waits in its gang
 //!    deque. Where these contexts only let others run first, steps 3 and 4 sometimes come before
@@ -12,15 +13,17 @@
 //! 5. A victim's gang deque, then the victim's ULTs.
 //! 6. ULTs that are offered to workers without a thread of a region ([`offers`]).
 //!
-//! A kernel thread of the program takes only ULTs of its own group. ULTs of another root must not
-//! run with the signal masks, priorities and lifetime of this kernel thread.
+//! A *group* is all ULTs that one kernel thread of the program has spawned, with the ULTs that
+//! these have spawned. A kernel thread of the program runs no ULT of another group, because that
+//! ULT would get the kernel thread's signal mask, priority and lifetime.
 //!
-//! *Holding back.* A worker that would otherwise sleep holds back a gang ULT that is not eligible.
-//! It also holds back a ready context while a context of a deeper or older gang is suspended here.
-//! All contexts of this worker wait in the scheduler, so none of them spins for the held-back
-//! thread yet. But what they wait for may need that very thread: another root may hold a lock
-//! across its region. Therefore the worker takes it after [`HOLD_BACK_TIME`]. A worker that sleeps
-//! takes it at the end of that sleep, and a worker that polls without limit takes it by the clock
+//! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
+//! ready context while an unfinished context of a deeper or older gang is suspended here. It *holds
+//! back* both. All contexts of this worker wait in the scheduler, so none of them spins for the
+//! held-back thread yet. But the events that they wait for may need that very thread: a thread of
+//! another group may hold a lock across its region. So if the worker finds nothing else for
+//! [`HOLD_BACK_TIME`], it takes one of the held-back ULTs or contexts. A worker that sleeps takes
+//! it at the end of that sleep. A worker that polls without limit takes it by the clock
 //! ([`Refused`]). `docs/models/gang.md` has the runs that show both sides.
 
 use core::ptr::{self, NonNull};
@@ -43,33 +46,36 @@ use crate::worker::{self, ThreadMode, Worker};
 /// 100 to 400 µs will do.
 pub(super) const HOLD_BACK_TIME: Duration = Duration::from_micros(200);
 
-/// In one of so many ticks the worker searches everything, and not only the newest suspended
-/// context. Otherwise an old context would wait for the last job of a long queue. Chosen: the full
-/// search then costs each tick little; any value from 8 to 32 will do.
+/// Every `TICKS_PER_FULL_SEARCH`th tick, the worker searches everything, and not only the newest
+/// suspended context. Otherwise an old context would wait for the last job of a long queue. Chosen:
+/// the full search then costs each tick little; any value from 8 to 32 will do.
 const TICKS_PER_FULL_SEARCH: u32 = 16;
 
-/// In one of so many ticks ranks do not count. Of a gang's ready contexts, the worker then resumes
-/// the one that has been suspended longest. Otherwise threads that run and wait by turns could pass
-/// over a thread that they all wait for. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], and rare,
-/// because ranks are right as a rule; any value from 128 to 512 will do.
+/// Every `TICKS_PER_UNRANKED_RESUME`th tick, resume ranks do not count. Of a gang's ready contexts,
+/// the worker then resumes the one that has been suspended longest. Otherwise threads that run and
+/// wait by turns could pass over a thread that they all wait for. Chosen: a multiple of
+/// [`TICKS_PER_FULL_SEARCH`], and rare, because resume ranks are right as a rule; any value from
+/// 128 to 512 will do.
 const TICKS_PER_UNRANKED_RESUME: u32 = 256;
 
-/// In one of so many ticks new work starts before a context that merely yielded is resumed.
-/// Otherwise contexts that yield to each other could starve the task that they all wait for. In the
-/// other ticks with a full search the yielding context is resumed, so that it does not wait for the
-/// last of very many tasks. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], because only a full
-/// search decides so; any value from 32 to 128 will do.
+/// Once in `TICKS_PER_NEW_FIRST` ticks, new work starts before a context that merely yielded is
+/// resumed. Otherwise contexts that yield to each other could starve the task that they all wait
+/// for. In the other ticks with a full search the yielding context is resumed, so that it does not
+/// wait for the last of very many tasks. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], because
+/// only a full search decides so; any value from 32 to 128 will do.
 const TICKS_PER_NEW_FIRST: u32 = 64;
 
-/// One search, without polling: the path between two jobs.
+/// The search between two jobs, without polling: of the newest suspended context only, or a full
+/// search where that is needed.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // owner's part meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.ticks = own.ticks.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
-    // Where threads wait in their own code, the newest context must not be resumed before a thread
-    // of its gang that the others wait for. A context that asks for a task yields to tasks.
+    // In regions whose threads were seen spinning or blocking, the ready context with the lowest
+    // resume rank must come first, so a full search is needed. It is not needed if the newest
+    // context only yields to tasks: then its `seek` decides.
     let ranks = || {
         own.suspended.is_shared()
             && !own.suspended.newest_asks()
@@ -92,10 +98,10 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
 /// than an empty ULT; any value from 1024 to 4096 will do.
 const CLOCK_TICKS_PER_FULL_SEARCH: u64 = 2048;
 
-/// What follows a ULT of `region`. If the last full search, at `looked`, is recent, the newest ULT
-/// that was spawned here comes first. Otherwise this is [`quickly`]. It is always [`quickly`] where
-/// threads wait in their own code, because the next ULT might wait for a context that the last one
-/// has released.
+/// Finds what the worker runs after a ULT of `region`. If the last full search, at `looked`, is
+/// recent, the newest ULT that was spawned here comes first. Otherwise this is [`quickly`]. It is
+/// always [`quickly`] in regions whose threads were seen spinning or blocking, because the next ULT
+/// might wait for a context that the last one has released.
 pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
     if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
         return quickly(worker);
@@ -108,7 +114,9 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
     quickly(worker)
 }
 
-/// Searches everything, in the order of the module. Searches one victim only if `steal` is true.
+/// A full search. First takes what is urgent: parcels, signals, the end of standing in. Then
+/// searches in the order of the module. Steps 5 and 6 happen only if `steal` is true; step 5
+/// searches one victim.
 pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
     polled::look_after();
     handoff::unpack(worker);
@@ -123,7 +131,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
         .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
 }
 
-/// A context of a thread that has a signal to handle, but not of the thread `except`.
+/// Takes a context of a thread that has a signal to handle, but not of the thread `except`.
 #[inline]
 pub(super) fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
     // SAFETY: own kernel thread, in its scheduler.
@@ -142,14 +150,15 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
     found
 }
 
-/// Is a context of the worker ready? Leaves the context suspended.
+/// Is there a parcel, a signal, or a ready context that is not held back? Leaves the context
+/// suspended.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
     handoff::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
 }
 
-/// Searches everything but the worker's own contexts, including all victims. The worker is already
-/// announced as asleep.
+/// The last search before a sleep, which is already announced. Searches all queues and all victims,
+/// but not the worker's own contexts.
 pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
@@ -263,9 +272,9 @@ fn steal_once(worker: &'static Worker) -> Option<Next> {
     found
 }
 
-/// Searches every victim once, beginning with the worker behind this one. So workers that search at
-/// the same time begin with different victims. The worker is about to sleep, and notes on which
-/// processor it runs.
+/// Searches every victim once, beginning with the next index. So workers that search at the same
+/// time begin with different victims. The worker is about to sleep, and notes on which processor it
+/// runs.
 fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
     if distance::distances().is_some() {
         worker.site.note();
@@ -283,9 +292,9 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     worker.per_switch.steals.add_attempt();
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
-    // A ULT of the gang that binds this worker is not stolen. It would run on top of a waiting
-    // context of its own gang, and might wait for that context. The own gang deque is read once
-    // more, because an older gang may have arrived since.
+    // A ULT of the strictest gang is not stolen. It would run here while a context of its own gang
+    // is suspended here, and might wait for that context. The own gang deque is read once more,
+    // because an older gang may have arrived since.
     let mine = || worker.gang_deque.head_of_deepest();
     let may = |tag: GangTag| {
         tag.id != strictest.id && eligible(tag, strictest) && !mine().is_some_and(|h| eligible(h, tag))
@@ -318,10 +327,10 @@ fn may_help(worker: &Worker) -> bool {
     pool::has_room() || worker.is_standing_in()
 }
 
-/// The oldest ULT that `victim` spawned without a gang. A ULT of another group than the worker's is
-/// not taken. The worker knows the group of the ULT if there is no other group, or if both workers
-/// serve one and the same group. It asks after it has seen the ULT, because the ULT's group may
-/// have come since the last search.
+/// Takes the oldest ULT that `victim` spawned without a gang, if its group may run here. These ULTs
+/// do not record their group. So the worker steals only if it runs the ULTs of all groups, if there
+/// is one group only, or if both workers serve the same group. It checks this after it has seen the
+/// ULT, because a new group may have begun before the push of the ULT.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
     if victim.ults.is_empty() || worker.is_dedicated() || !may() {
@@ -351,8 +360,8 @@ pub(crate) fn wake_vacant_behind_fence() -> bool {
 
 // ---- what is held back ------------------------------------------------------
 
-/// Is there something that the worker may not take now: a gang ULT, here or elsewhere, or a
-/// suspended context of this worker?
+/// Is something held back? Called after a search in vain: what is then still in a gang deque, here
+/// or elsewhere, or is ready, is held back.
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
@@ -361,7 +370,7 @@ pub(super) fn held_back(worker: &'static Worker) -> bool {
         || may_help(worker) && everybody().any(queued)
 }
 
-/// Takes what was held back.
+/// Searches everything once more, then takes a ULT or context that was held back.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     if let Some(next) = everywhere(worker, true).or_else(|| take_gang_ult(worker, worker, |_| true)) {
         return Some(next);
@@ -378,8 +387,9 @@ pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     })
 }
 
-/// What a worker that never sleeps holds back. Otherwise only the end of a sleep would release it,
-/// which never comes there.
+/// For a worker that never sleeps: when it last asked whether something is held back, and the
+/// answer. By this clock the worker takes held-back work after [`HOLD_BACK_TIME`]. A worker that
+/// sleeps takes such work at the end of its sleep.
 pub(super) struct Refused {
     /// When the worker last asked, in microseconds; 0 before the first time.
     asked: u64,
@@ -407,7 +417,7 @@ fn everybody() -> impl Iterator<Item = &'static Worker> {
     (0..worker::table_len()).filter_map(worker::at)
 }
 
-/// Reports to the monitor whether threads wait behind the code that is about to run.
+/// Reports to the stall monitor whether threads wait behind the code that is about to run.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -434,7 +444,7 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
 pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     // SAFETY: as the caller says.
     unsafe {
-        // Whether the synchronization point is over is not asked again.
+        // No check is made whether the synchronization point is over, so none is noted.
         (*worker.own()).sync_point = core::ptr::null();
         publish_crowd_as_before(worker);
     }
@@ -457,9 +467,9 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     }
 }
 
-/// A thread waits here for its next region while other code is about to run. The thread that starts
-/// that region has to know, so the waiting thread is counted as if its worker slept. [`stir`]
-/// undoes this.
+/// A thread waits here for its next region while other code is about to run. Increments the
+/// thread's counter of sleepers, although the worker does not sleep, so that the thread that starts
+/// the region wakes this worker. [`stir`] undoes this.
 fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
@@ -471,14 +481,15 @@ fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // A job may have come, or been left to other threads, before the thread was counted. No
-        // thread will announce it again.
+        // thread will announce that job again, so the worker is called here.
         if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }
     }
 }
 
-/// The worker is in its scheduler again.
+/// Called at each entry to the scheduler: recalls the workers that stand in for this one, unpacks
+/// parcels, and undoes [`rest`].
 #[inline]
 pub(super) fn stir(worker: &'static Worker) {
     worker.recall();

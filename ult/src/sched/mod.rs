@@ -2,7 +2,14 @@
 //!
 //! A *context* is a stack with unfinished code: the program's own stack, a ULT, or a runner in the
 //! middle of a job. A worker runs exactly one context. Its other contexts are [`suspended`], each
-//! with a condition. A context that must wait calls [`wait`], which does the following:
+//! with a condition.
+//!
+//! A worker is either *in its scheduler* or runs *program code*. A *switch point* is a call in
+//! which program code enters the scheduler. Contexts and ULTs that are suspended or queued at a
+//! worker wait *behind* the code that the worker runs. *Own kernel thread*, in a SAFETY comment,
+//! means: the caller runs on the kernel thread of this worker.
+//!
+//! A context that must wait calls [`wait`], which does the following:
 //!
 //! 1. It suspends the context, and asks `next` what this worker should do.
 //! 2. If the answer is to *resume* a context, it switches there directly. Often this is the context
@@ -11,9 +18,12 @@
 //!    plain call, then further jobs, until a suspended context can be resumed.
 //!
 //! A job that never waits therefore costs no switch of its own. A job that waits keeps its runner's
-//! stack, and the worker continues with another runner. So a blocked job never lies on top of
-//! another context. A ULT that has not started ([`crate::spawn::UltStart`]) is a job too. It has a
-//! role of its own: its gang and its TLS block.
+//! stack, and the worker continues with another runner. So a blocked job does not block the stack
+//! of another context. Two exceptions exist, in which a job runs on the stack of a waiting context:
+//! after [`run_jobs_on_own_stacks`], and if the address space is limited (`runner`).
+//!
+//! A ULT that has not started ([`crate::spawn::UltStart`]) is a job too. It has a role of its own:
+//! its gang and its TLS block.
 //!
 //! What does not live here:
 //!
@@ -30,8 +40,10 @@
 //! | `spin_policy` | how long a worker polls before it sleeps |
 //! | `polled` | waiting for events that cause no wake-up: requests of another library |
 //!
-//! The worker that owns a context *polls* its condition. The code that makes a condition true wakes
-//! that worker. Therefore only one worker ever touches a context, and no other worker can resume a
+//! The worker that owns a context *polls* its condition: it evaluates the condition in its
+//! searches. The code that makes a condition true wakes that worker. At any time only one worker
+//! may touch a context: the worker whose list holds it. A context changes lists only as `handoff`
+//! and `dedicated` describe, and only after its stack has been left. So no worker can resume a
 //! stack that is only half left.
 //!
 //! Tried and rejected: pushing resumable contexts into the owner's inbox. It needs one more
@@ -112,12 +124,13 @@ pub enum SearchScope {
 
 /// How a context waits.
 pub struct Wait<'a> {
-    /// The condition. The worker that hosts the context calls it, on any of its stacks. It must not
-    /// wait.
+    /// The condition. The worker that hosts the context calls this function, on any of its stacks.
+    /// The function must not wait.
     pub ready: &'a dyn Fn() -> bool,
-    /// Searches for a job that may run while this context waits. It must not wait.
+    /// Searches for a job that may run while this context waits. The function must not wait.
     pub seek: Option<&'a dyn Fn(SearchScope) -> Option<Job>>,
-    /// A counter that is at least one while the worker sleeps and this context is suspended on it.
+    /// The counter of sleepers. The worker increments it while the worker sleeps and this context
+    /// is suspended there.
     pub sleepers: Option<&'a AtomicU32>,
     /// How long the worker polls before it sleeps.
     pub spin: Spin,
@@ -127,8 +140,8 @@ pub struct Wait<'a> {
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,
     /// The team has one thread, so no other worker can run this context's tasks. Its `seek` is
-    /// therefore called even when a newer context of the same thread is suspended on top of it.
-    /// That newer context may need what this one waits for.
+    /// therefore called even while a newer context of the same thread is suspended. That newer
+    /// context may depend on these tasks.
     pub alone: bool,
 }
 
@@ -156,7 +169,8 @@ pub struct ReadyOrder {
     /// the same time. Otherwise 0.
     pub event: u64,
     /// The context's position in the order. Contexts that become ready together may have different
-    /// positions, and are resumed in that order.
+    /// positions. The position decides which of them are polled first. In which order they are
+    /// resumed depends on their gangs, their resume ranks, and how long they have been suspended.
     pub position: u64,
 }
 
@@ -170,15 +184,16 @@ impl ReadyOrder {
 /// What the scheduler may know about a wait beside [`Wait`]. By default it knows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WaitTraits {
-    /// Of the contexts of one gang that are ready, the one with the lowest rank is resumed first.
+    /// The *resume rank*. Of a gang's ready contexts, the one with the lowest resume rank is
+    /// resumed first. At a barrier, and in a wait for tasks, it is the thread's number.
     pub rank: u32,
-    /// The thread waits for all threads and tasks of its team, which `Wait::sleepers` stands for.
-    /// It need not be resumed while another thread of the team runs without waiting like this, or
-    /// while the team has a task to run. Code that ends the synchronization point without a wait
+    /// The thread waits for all threads and tasks of the team whose counter is `Wait::sleepers`.
+    /// The thread need not be resumed while another thread of the team runs outside of such a wait,
+    /// or while the team has a task to run. Code that ends the synchronization point without a wait
     /// calls [`end_sync_point`].
     pub synchronizes: bool,
-    /// The thread may start any task of its team, which `Wait::sleepers` stands for. When the
-    /// worker searches the queues of other threads, one such thread seeks for all of them.
+    /// The thread may start any task of the team whose counter is `Wait::sleepers`. When the worker
+    /// searches the queues of other threads, one such thread seeks for all of them.
     pub takes_any_task: bool,
     /// The order in which the contexts that wait for the same event become ready.
     pub order: Option<ReadyOrder>,
@@ -265,12 +280,12 @@ fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
     }
 }
 
-/// A waiting thread runs jobs on its own stack, not on a runner's stack.
+/// True if a waiting thread runs jobs on its own stack, not on a runner's stack.
 static ON_OWN_STACKS: AtomicBool = AtomicBool::new(false);
 
 /// From now on a waiting thread runs its jobs by plain calls, on the stack on which it waits. A
 /// virtual machine or a garbage collector knows the thread by the bounds of that stack. The thread
-/// then checks its condition only after such a job has ended or waits, as under libgomp.
+/// then checks its condition only when such a job ends or waits, as under libgomp.
 pub fn run_jobs_on_own_stacks() {
     // ORDERING: Relaxed; a setting.
     ON_OWN_STACKS.store(true, Ordering::Relaxed);
@@ -329,7 +344,8 @@ pub(crate) fn enter(worker: &'static Worker) {
     unsafe { runner::retire(worker) };
 }
 
-/// Program code runs from here on, as far as the stall monitor is concerned.
+/// The calling kernel thread leaves its scheduler: program code runs from here on. Reports to the
+/// stall monitor what waits behind that code.
 pub(crate) fn enter_program() {
     let worker = worker::register_current();
     // SAFETY: own kernel thread.
@@ -341,8 +357,8 @@ pub(crate) fn enter_program() {
     back_to_program(worker);
 }
 
-/// The code that entered the scheduler continues. If a parcel or a signal came to the worker
-/// meanwhile, the running thread handles its signals first.
+/// The code that entered the scheduler continues. Meanwhile a signal may have come to the worker,
+/// or a parcel of contexts (`handoff`). Then the running thread handles its signals first.
 #[inline]
 fn back_to_program(worker: &'static Worker) {
     worker.enter_program();
@@ -376,8 +392,8 @@ fn attend_to_signals(worker: &'static Worker) {
     }
 }
 
-/// True when a thread has set a signal mask of its own, or other state that the kernel keeps per
-/// thread.
+/// True if a switch between threads must call [`take_along`]: a thread has set a signal mask of its
+/// own, or other state that the kernel keeps per thread, or the address space is limited.
 static DIFFER: AtomicBool = AtomicBool::new(false);
 
 #[inline]
@@ -387,15 +403,15 @@ pub(crate) fn differ() -> bool {
     DIFFER.load(Ordering::Relaxed)
 }
 
-/// A thread has state of its own in the kernel. From here on workers change that state when they
-/// switch to another thread.
+/// From here on every switch between threads calls [`take_along`]. Called when a thread has set
+/// kernel state of its own, or the address space is limited.
 pub(crate) fn threads_differ() {
     // ORDERING: Relaxed; see `differ`.
     DIFFER.store(true, Ordering::Relaxed);
 }
 
-/// The calling thread has set its own signal mask to `mask`. From here on its worker changes masks
-/// when it switches to another thread. Any kernel thread may call this.
+/// The calling thread has set its own signal mask to `mask`. From here on workers change masks when
+/// they switch to another thread. Any kernel thread may call this.
 pub fn note_mask(mask: u64) {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return };
     if let Some(tls_block) = worker::tls_block_in_force() {
@@ -414,8 +430,9 @@ pub fn note_mask_of_context(mask: u64) {
     }
 }
 
-/// Another thread may run here now. If the kernel thread has another signal mask, this sets the
-/// thread's mask, and then the other state that the kernel keeps for the thread.
+/// Called when another thread may run on this worker from here on. Sets the running thread's signal
+/// mask if the kernel thread has another one. Restores the other state that the kernel keeps per
+/// thread. Gives back the stacks of idle runners if the address space is limited.
 #[cold]
 fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
@@ -456,37 +473,43 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// After so many jobs by plain calls, the worker asks its scheduler once, even if no context waits.
-/// Chosen: large enough that many jobs share the cost of the scheduler; any value from 16 to 64
-/// will do.
+/// At every `CALLS_IN_PLACE`th job that it runs by a plain call, the worker asks its scheduler,
+/// even if no context waits. Chosen: large enough that many jobs share the cost of the scheduler;
+/// any value from 16 to 64 will do.
 const CALLS_IN_PLACE: u32 = 32;
 
 /// May the running context run its next job by a call, without the scheduler? The context has come
 /// to a switch point, and the job is a task of the team with this counter of sleepers. The answer
-/// is no if another context could be resumed, and at every `CALLS_IN_PLACE`th call. This call is a
-/// switch point for the stall monitor.
+/// is no in three cases:
+///
+/// * A ULT, a parcel or a signal waits at the worker (`Worker::has_queued`).
+/// * It is a `CALLS_IN_PLACE`th call.
+/// * A context that waits elsewhere than at a synchronization point of `team` is suspended here,
+///   and a context of another thread is ready.
+///
+/// This call is a switch point for the stall monitor.
 #[inline]
 pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     let Some(worker) = worker::current().filter(|worker| !worker.has_queued()) else { return false };
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    // This count is separate from `ticks`. With one count for both, each job counted twice, and the
-    // full search that every 16th tick brings might never have come.
+    // This count is separate from `ticks`. If jobs also advanced `ticks`, they would do so twice
+    // each, and `ticks` might skip the multiples of 16, at which a full search happens.
     own.in_place = own.in_place.wrapping_add(1);
     !own.in_place.is_multiple_of(CALLS_IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
 
-/// Do all threads that are suspended here wait at a synchronization point of `team`? Also true if
-/// no thread is suspended.
+/// Do all other threads that are suspended here wait at a synchronization point of `team`? Also
+/// true if no other thread is suspended here.
 #[inline]
 fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool {
     // SAFETY: own kernel thread; compared only.
     !worker.has_suspended() || unsafe { (*worker.own()).sync_point == team }
 }
 
-/// The running thread has ended the synchronization point that other threads wait at, perhaps here,
-/// and continues.
+/// The running thread has ended a synchronization point and continues. Other threads that wait at
+/// this synchronization point may be suspended here.
 #[inline]
 pub fn end_sync_point() {
     if let Some(worker) = worker::current() {
@@ -495,9 +518,9 @@ pub fn end_sync_point() {
     }
 }
 
-/// True if no suspended context of another thread is ready. Until one is, the suspended threads are
-/// no reason to ask the scheduler. If a context is ready because its event has happened, the next
-/// search includes everything, and resumes it.
+/// True if one window of the suspended contexts shows no ready context of another thread. The
+/// window is that of [`SuspendedContexts::has_ready_of_others`]. If a context was found whose event
+/// has happened, `released` makes the next search a full one, which resumes the context.
 fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
@@ -510,13 +533,13 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     nobody
 }
 
-/// A worker that polls tries to steal in one of so many searches. Chosen: a search at another
-/// worker transfers a cache line, and the own contexts are usually ready sooner; any value from 4
-/// to 16 will do.
+/// Every `LOOKS_PER_STEAL`th search of a worker that polls tries to steal. Chosen: a search at
+/// another worker transfers a cache line, and the own contexts are usually ready sooner; any value
+/// from 4 to 16 will do.
 const LOOKS_PER_STEAL: u32 = 8;
 
-/// Decides what this worker does. It finishes started work before it starts new work. The worker
-/// has at least one suspended context.
+/// Decides what this worker does. As a rule it resumes started work before it starts new work;
+/// `look` has the exceptions. The worker has at least one suspended context.
 pub(crate) fn next(worker: &'static Worker) -> Next {
     if let Some(found) = look::quickly(worker) {
         return found;
@@ -565,23 +588,25 @@ enum Slept {
     Woken,
 }
 
-/// The time of a nap is doubled so many times at most, beginning with [`look::HOLD_BACK_TIME`].
-/// Chosen: the longest nap is then 3.2 ms; any value from 3 to 5 will do.
+/// How often at most the time of a nap is doubled, beginning with [`look::HOLD_BACK_TIME`]. Chosen:
+/// the longest nap is then 3.2 ms; any value from 3 to 5 will do.
 const NAP_DOUBLINGS: u32 = 4;
 
-/// Sleeps until a waker wakes this worker, unless a last search finds something to do. Where wakers
-/// may not come, the sleep is a nap with a time limit. `naps` naps came before this one, and each
-/// nap is longer than the one before, up to a limit. The worker's suspended contexts do not change
-/// meanwhile.
+/// Sleeps until a waker wakes this worker, unless a last search finds something to do. If something
+/// is held back, or a waker may not come to this worker, the sleep is a *nap*: it has a time limit.
+/// A nap lasts [`look::HOLD_BACK_TIME`] while something is held back. Otherwise each nap is twice
+/// as long as the one before, up to a limit. `naps` naps came before this one. The worker's
+/// suspended contexts do not change during the sleep.
 fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
     let mut found = None;
-    // A waker of an adopted context wakes the worker that the context came from.
+    // The waker of a context that came here by a hand-off wakes its former worker, so this worker
+    // must search by itself.
     let polls = held_back || handoff::has_adopted(worker);
-    // A context may have been held back only since the first search. It does not count as ready,
-    // and its waker may have come before the worker was seen to sleep. So the question is asked
-    // once more, and if the answer is yes, the worker's next sleep has a time limit.
+    // A context may have become held back since `held_back` was read above, and its waker may
+    // already have come. So `held_back` is read again. If it is true now, this sleep is cancelled,
+    // and the next one is a nap.
     let awake = || {
         look::has_ready(worker) || {
             found = look::for_the_last_time(worker);
@@ -603,7 +628,7 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     }
 }
 
-/// Announces that the worker is about to sleep, and what it would wake up for.
+/// Announces that the worker is about to sleep, and which jobs it seeks.
 fn announce(worker: &'static Worker) {
     // SAFETY: own kernel thread; no switch happens while the reference is in use.
     let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
@@ -634,7 +659,7 @@ fn renounce(worker: &'static Worker, woke: bool) {
 
 // ---- switching --------------------------------------------------------------
 
-/// Resumes the context that asked, without a switch.
+/// Resumes the running context itself, without a switch.
 fn resume_in_place(worker: &'static Worker, entry: &SuspendedContext) {
     // SAFETY: own kernel thread; the role is the one in which the context waited.
     unsafe { worker::play(worker, entry.role) };
@@ -698,7 +723,7 @@ pub(crate) fn set_errno(value: i32) {
     unsafe { *libc::__errno_location() = value };
 }
 
-/// In the child of a fork only one kernel thread is left.
+/// In the child process of `fork(2)`: counts the only kernel thread that is left as awake.
 pub(crate) fn reset_after_fork() {
     spin_policy::reset_after_fork();
 }

@@ -1,20 +1,21 @@
-//! Waiting for events that cause no wake-up, such as requests of another library. Workers without
-//! other work poll for them.
+//! Waiting for events that cause no wake-up, such as requests of another library. The searches of
+//! workers evaluate the conditions of such waits.
 //!
-//! What the requests are lives above this crate. A context that waits like this ([`wait_polled`])
-//! is in one list of the process until its condition holds. While the list is not empty, every
-//! search of any worker evaluates some of these conditions ([`look_after`]). This is a part of the
-//! scheduler, and happens on any stack. A worker that hosts such a context naps at most, and does
-//! not sleep. So the conditions are evaluated unless all workers run program code. In that case the
-//! next worker that enters its scheduler evaluates them.
+//! The layer above this crate knows the requests. A context that waits like this ([`wait_polled`])
+//! is in one list of the process until its condition holds. While the list is not empty, every full
+//! search (`look::everywhere`) of any worker evaluates some of these conditions ([`look_after`]).
+//! This is a part of the scheduler, and happens on any stack. A worker that hosts such a context
+//! does not sleep: it pauses between searches (`spin_policy`). So the conditions are evaluated
+//! while one of these workers is in its scheduler. If all of them run program code, the next worker
+//! that makes a full search evaluates the conditions.
 //!
 //! * **P1** Only the holder of the list's lock evaluates conditions, so no two workers evaluate one
 //!   condition at the same time.
 //! * **P2** An entry leaves the list before its `done` is set, and is not touched after that: it
 //!   lies on the waiting stack.
 //!
-//! In the child of a fork the entries are forgotten and their waits are over, because the awaited
-//! events belong to the parent.
+//! In the child process of `fork(2)` the entries are forgotten and their waits are over, because
+//! the awaited events belong to the parent.
 //!
 //! Tried and rejected: evaluating the library's condition in the condition of each context. A
 //! search of a thousand suspended contexts then asks the library a thousand times, and each call
@@ -27,13 +28,14 @@ use super::{Job, SearchScope, Spin, Wait, undisturbed, wait};
 use crate::worker::{self, Worker};
 use crate::{arch, park, pool};
 
-/// Conditions that one search evaluates. Chosen: each may advance a network stack, and a search
+/// How many conditions one search evaluates. Chosen: each may advance a network stack, and a search
 /// should stay short; any value from 4 to 16 will do.
 const QUESTIONS_PER_LOOK: usize = 8;
 
-/// Evaluations before the context is suspended: with other contexts behind it, and without. An
-/// answer under way comes within some microseconds, and an evaluation takes at least 50 ns. Chosen:
-/// 96 evaluations take about as long; any value from (1, 48) to (4, 192) will do.
+/// How often a condition is evaluated before the context is suspended: if other contexts wait
+/// behind the running code, and if none does. An answer under way comes within some microseconds,
+/// and an evaluation takes at least 50 ns. Chosen: 96 evaluations take about as long; any value
+/// from (1, 48) to (4, 192) will do.
 const FIRST_LOOKS: (u32, u32) = (2, 96);
 
 struct PolledEntry {
@@ -140,8 +142,8 @@ impl Drop for Locked {
     }
 }
 
-/// A part of every search: evaluates some conditions, unless another worker does so now. One load
-/// if no context waits like this.
+/// A part of every full search: evaluates some conditions, unless another worker does so now. One
+/// load if no context waits like this.
 #[inline(always)]
 pub(super) fn look_after() {
     // ORDERING: Relaxed; the worker of a waiting context searches by itself.
@@ -159,8 +161,8 @@ fn ask_some() {
     }
 }
 
-/// Evaluates `ready` some times before the context is suspended. An event that comes within
-/// microseconds is not worth the way through the scheduler. `ready` must not wait.
+/// Evaluates `ready` some times before the context is suspended. For an event that comes within
+/// microseconds this costs less than a suspension. `ready` must not wait.
 pub fn comes_at_once(ready: &dyn Fn() -> bool) -> bool {
     look_first(worker::register_current(), ready)
 }
@@ -202,8 +204,8 @@ pub fn wait_polled(
     DESK.waiting.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// The running code is about to block in a library. If another context could run behind it, that
-/// context runs on another kernel thread.
+/// The running code is about to block in a library. If another context or a queued ULT could run
+/// here, a spare kernel thread takes over what waits behind this code ([`super::hand_off`]).
 pub fn blocks() {
     if let Some(worker) = worker::current().filter(|w| !w.is_in_scheduler() && w.has_others())
         && (worker.has_queued() || !super::nobody_else_can_go_on(worker))

@@ -1,9 +1,9 @@
 //! Runners: the stacks that jobs and ULTs run on.
 //!
-//! What a worker does next lives in [`super::next`], and the memory of stacks lives in
-//! [`crate::stack`]. A runner runs a job by a plain call. It then runs what [`super::next`] finds,
-//! until a suspended context can be resumed. After that it is idle, with nothing on its stack,
-//! until it receives another job. A job that waits keeps its runner.
+//! The choice of what a worker does next lives in [`super::next`], and the memory of stacks lives
+//! in [`crate::stack`]. A runner runs a job by a plain call. It then runs what [`super::next`]
+//! finds, until a suspended context can be resumed. After that it is idle, with nothing on its
+//! stack, until it receives another job. A job that waits keeps its runner.
 //!
 //! If the address space is limited ([`promised`]), no runner stays idle. A job without a stack then
 //! runs on the stack of the context that waits for it ([`find_stack_for`]).
@@ -73,7 +73,7 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
 pub fn promise_stacks(threads: usize) -> (usize, usize) {
     let stacks = promised::promise(threads, runner_stack_size());
     if promised::is_limited() {
-        // For `retire_idle`.
+        // From here on every switch between threads calls `retire_idle`.
         super::threads_differ();
     }
     stacks
@@ -111,8 +111,8 @@ fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
     }
 }
 
-/// The runner `ult` receives a job. It keeps the stack that was reserved for the job, or gives one
-/// of two back.
+/// The runner `ult` receives a job. It keeps the stack that was reserved for the job. If it already
+/// has one, it gives one of both back.
 ///
 /// # Safety
 /// Own kernel thread, in its scheduler; a runner of this worker.
@@ -238,7 +238,7 @@ fn here() -> &'static Worker {
     worker::current().unwrap_or_else(|| crate::fatal("a runner runs on an unregistered thread"))
 }
 
-/// Returns what the worker does next.
+/// Runs a job in a role. Returns what the worker does next.
 unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to a TLS block.
     // The thread that the job runs for waits here.
@@ -261,7 +261,8 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 /// Each of them is a plain call, and their ends are reported to the spawn group once, together.
 /// Returns what the worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
-    // These ULTs are one thread after the other for the worker, and their contexts share this mode.
+    // The ULTs run one after the other, so one mode serves them all. For the worker they are one
+    // thread.
     let mode = ThreadMode::new();
     let mut running = Running { ult_start, tag, block: ult_start.tls_block(worker), charged: worker };
     // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to a TLS block.
@@ -312,7 +313,7 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
 }
 
 /// The TLS block in use between a ULT and what the worker does next. If a context is resumed next,
-/// it is that context's block, which saves a change. Otherwise it is the worker's own.
+/// it is that context's block, which saves a change. Otherwise it is the worker's own block.
 fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static TlsBlock> {
     match next {
         Some(Next::Resume(entry)) => entry.role.tls_block,
@@ -366,8 +367,9 @@ impl Running {
         worker
     }
 
-    /// The ULT has ended, and its TLS block is no longer in use. The next [`retire`] counts it. A
-    /// thread that learns of the end may start the next ULT with the same TLS block.
+    /// The ULT has ended, and its TLS block is no longer in use. The next call of [`retire`]
+    /// reports the end to the spawn group. A thread that learns of the end may start the next ULT
+    /// with the same TLS block.
     fn end(&self, worker: &'static Worker) {
         // SAFETY: the code that made the start guarantees it; the worker is the calling kernel
         // thread's. The start is read before the call of `end`. After that call the thread may be
@@ -398,7 +400,7 @@ impl Running {
 /// The type of [`crate::spawn::SpawnGroup::retire`].
 type Retire = unsafe fn(*mut (), u32);
 
-/// ULTs of one spawn group that have ended on a worker and have not been counted.
+/// ULTs of one spawn group that have ended on a worker and have not been reported to it.
 pub(crate) struct EndedUlts {
     spawn_group: Option<(Retire, *mut ())>,
     count: u32,
@@ -410,8 +412,8 @@ impl EndedUlts {
     pub(crate) const NONE: Self = Self { spawn_group: None, count: 0, ganged: 0 };
 }
 
-/// Counts the ULTs that have ended here. Called at each entry to the scheduler, except the entry at
-/// the end of a ULT.
+/// Reports the ULTs that have ended here to their spawn group. Called at each entry to the
+/// scheduler, except the entry at the end of a ULT.
 ///
 /// # Safety
 /// Own kernel thread, in its scheduler.
@@ -429,8 +431,8 @@ pub(super) unsafe fn retire(worker: &'static Worker) {
     }
 }
 
-/// Caches the running runner, retires the oldest one if there are too many, and switches to
-/// `entry`.
+/// Caches the running runner, and switches to `entry`. Ends the oldest cached runner if the cache
+/// is full.
 fn stand_idle(worker: &'static Worker, entry: &SuspendedContext) {
     // SAFETY: own kernel thread; the running runner and those in the cache have nothing on their
     // stacks.

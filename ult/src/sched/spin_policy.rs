@@ -1,9 +1,12 @@
 //! How long a worker searches for work before it sleeps.
 //!
-//! What it searches lives in [`super::look`], and sleeping itself lives in [`crate::park`]. The
-//! first searches are cheap, and the worker reads the clock at every 64th. When more kernel threads
-//! are awake than can run, the worker searches only a few times, because other threads want the
+//! The search lives in [`super::look`], and sleeping itself lives in [`crate::park`]. The first
+//! searches are cheap, and the worker reads the clock at every 64th. When more kernel threads are
+//! awake than can run, the worker searches only a few times, because other threads want the
 //! processor.
+//!
+//! A *pause* here is a call of [`crate::park::nap`]: the kernel thread gives up its processor for
+//! 20 to 100 µs. A worker that must not sleep pauses between searches instead.
 //!
 //! Tried and rejected:
 //! * A fixed 50 µs. Where a thread waited for the panel of a factorization (0.5 ms), each wait
@@ -28,7 +31,7 @@ use crate::{arch, proc_file};
 pub struct Spin {
     least: u32,
     most: u32,
-    /// No waker wakes the waiting context, so the worker naps instead of sleeping.
+    /// No waker wakes the waiting context, so the worker pauses instead of sleeping.
     polls: bool,
 }
 
@@ -37,11 +40,11 @@ impl Spin {
     pub const NONE: Self = Self::exactly(0);
     /// Never sleep.
     pub const FOREVER: Self = Self::exactly(u32::MAX);
-    /// For events that cause no wake-up: poll without limit, soon with naps in between.
+    /// For events that cause no wake-up: poll without limit, soon with pauses in between.
     pub const POLLING: Self = Self { least: u32::MAX, most: u32::MAX, polls: true };
-    /// As [`Spin::POLLING`], for answers from other processes: the naps begin after a millisecond.
-    /// If both sides napped soon, each would find the other one napping, and every message would
-    /// take as long as a nap.
+    /// As [`Spin::POLLING`], for answers from other processes: the pauses begin after a
+    /// millisecond. If both sides paused soon, each would find the other one in a pause, and every
+    /// message would take as long as a pause.
     pub const ANSWERS: Self = Self { least: 1000, most: 1000, polls: true };
 
     /// Exactly `micros` microseconds. `u32::MAX` means without limit.
@@ -97,10 +100,10 @@ impl Spin {
 /// [`LEAST_PENALTY_WAITS`] waits. If the first wait after these is preempted again, the worker
 /// backs off for twice as many waits, up to [`MOST_PENALTY_WAITS`].
 ///
-/// *No other program.* All threads of the machine that want to run may fit on this process's
-/// processors. Then the worker did not lose its time to another program ([`others_may_run`]). If
-/// time was lost and no thread took the worker's place, the hypervisor gave the time to other
-/// machines. Sleeping saves nothing there, and each wake-up is expensive.
+/// *No other program.* If no more threads of the machine want to run than this process has
+/// processors, no other program took the worker's time ([`others_may_run`]). If time was lost and
+/// no thread took the worker's place, the hypervisor gave the time to other machines. Sleeping
+/// saves nothing there, and each wake-up is expensive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinHistory {
     micros: u32,
@@ -108,13 +111,13 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// Since when it has not slept, and what the kernel had given it by then.
+    /// When the worker last woke up, with the kernel's counts for it at that time.
     awake: Awake,
     /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,
 }
 
-/// A point in a kernel thread's time.
+/// A reading of the clock, and of the kernel's counts for one kernel thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Awake {
     /// On the monotonic clock, in microseconds; 0 if unknown.
@@ -205,7 +208,7 @@ impl SpinHistory {
             if looks < few { (2 * few).min(CROWDED_LOOKS) } else { (few / 2).max(LEAST_CROWDED_LOOKS) };
     }
 
-    /// The worker has slept.
+    /// Notes that the worker has slept.
     pub(super) fn awakes(&mut self) {
         self.awake = Awake::now();
     }
@@ -281,7 +284,7 @@ pub(super) struct SpinPolicy {
     /// When a wait for an answer began.
     began: u64,
     pushed_away: bool,
-    /// The worker napped at the last search.
+    /// The worker paused at the last search.
     napped: bool,
 }
 
@@ -292,7 +295,8 @@ pub(super) struct SpinPolicy {
 const CROWDED_LOOKS: u32 = 128;
 
 /// Searches before sleeping, at least, on a crowded machine: about 3 µs. The worker uses this limit
-/// where the awaited work surely needs the processor. Chosen: a few searches find work that is just
+/// while it backs off, and while the program has kernel threads in regions for all processors: the
+/// awaited work then surely needs the processor. Chosen: a few searches find work that is just
 /// being queued; any value from 4 to 16 will do.
 const LEAST_CROWDED_LOOKS: u32 = 8;
 
@@ -304,7 +308,7 @@ const BRIEF_LIMIT_MICROS: u32 = 5;
 /// from 32 to 128 will do.
 const LOOKS_PER_CLOCK_READ: u32 = 64;
 
-/// Microseconds between two readings of the clock after which another thread must have run here
+/// How many microseconds between two readings of the clock show that another thread has run here
 /// meanwhile. Chosen: longer than 64 searches take, and shorter than a time slice; any value from
 /// 50 to 200 will do.
 const PREEMPTED_MICROS: u64 = 100;
@@ -355,7 +359,7 @@ impl SpinPolicy {
         if self.limit == u32::MAX { self.nap() } else { self.looks < few }
     }
 
-    /// Is it too early for naps, in a wait for an answer?
+    /// Is it too early for pauses, in a wait for an answer?
     fn is_early(&mut self) -> bool {
         if self.limit == u32::MAX || AWAKE.crowded() {
             return false;
@@ -367,7 +371,8 @@ impl SpinPolicy {
         self.seen - self.began < u64::from(self.limit)
     }
 
-    /// Naps between two of many searches, or instead of a sleep.
+    /// Pauses between two searches, instead of a sleep. The first [`CROWDED_LOOKS`] searches follow
+    /// each other without a pause.
     fn nap(&mut self) -> bool {
         self.napped = self.looks > CROWDED_LOOKS;
         if self.napped {
@@ -377,7 +382,7 @@ impl SpinPolicy {
     }
 
     /// The time in microseconds, for a worker that never sleeps. Present at every reading of the
-    /// clock, and after every nap.
+    /// clock, and after every pause.
     pub(super) fn time_awake(&self) -> Option<u64> {
         let never_sleeps = self.spin.polls || self.limit == u32::MAX;
         let is_due = self.napped || self.looks.is_multiple_of(LOOKS_PER_CLOCK_READ);
@@ -398,7 +403,7 @@ impl SpinPolicy {
         !self.pushed_away && self.seen - self.first.since < u64::from(self.limit)
     }
 
-    /// Records the wait: it is over, or the worker has slept.
+    /// Records a wait that is over, or in which the worker has slept.
     pub(super) fn teach(&self, spin_history: &mut SpinHistory) {
         if self.crowded {
             spin_history.know_crowd(self.looks);
@@ -416,10 +421,10 @@ impl SpinPolicy {
     }
 }
 
-/// Do more kernel threads of this machine want to run than this process can use processors? If not,
-/// the thread that took this thread's place has a processor of its own by now. Or it was one of
-/// this process, because a sleeper is often woken on its waker's processor. True if the system does
-/// not say.
+/// Do more kernel threads of this machine want to run than this process has processors? If not, no
+/// other program took this worker's time: the thread that ran instead has another processor by now,
+/// or belongs to this process. (A sleeper is often woken on its waker's processor.) True if the
+/// system does not say.
 #[cold]
 fn others_may_run() -> bool {
     proc_file::parse_start(c"/proc/loadavg", runnable).is_none_or(|count| count > cores())
@@ -439,7 +444,7 @@ fn micros() -> u64 {
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32).as_micros() as u64
 }
 
-/// In the child of a fork only one kernel thread is left.
+/// In the child process of `fork(2)`: counts the only kernel thread that is left as awake.
 pub(super) fn reset_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     AWAKE.awake.store(1, Ordering::Relaxed);

@@ -25,8 +25,8 @@ pub unsafe fn change_storage(tls_block: &'static TlsBlock) -> Option<&'static Tl
     // SAFETY: own kernel thread.
     let role = unsafe { (*worker.own()).role };
     let before = role.tls_block?;
-    // A stand-in that adopts contexts from here reads the role. The monitor's handler must not
-    // switch in between.
+    // A worker that adopts contexts from here (`handoff`) reads the role, and the stall monitor's
+    // handler may switch. Neither may happen in the middle of the change.
     worker.enter_scheduler();
     tls_block.claim(worker);
     // SAFETY: as the caller says.

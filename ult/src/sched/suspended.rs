@@ -1,43 +1,53 @@
 //! The suspended contexts of one worker: which of them can be resumed, which seek jobs, and which
 //! gang binds the worker.
 //!
-//! What a waiting context is lives in `context`, and the search for other work lives in
+//! The entry of one context lives in `context`, and the search for other work lives in
 //! [`super::look`]. The contexts of one thread are in the order in which they were suspended,
 //! oldest first. Contexts of different threads are roughly in that order.
 //!
 //! A context adds itself to the list before its stack is left. When its condition holds, the code
-//! that runs on the worker removes it. Only the worker that owns the list touches it.
+//! that runs on the worker removes it. The list and its contexts are touched by the worker that
+//! owns the list, or by a kernel thread that has seized this worker (`handoff`). A context changes
+//! lists only after its stack has been left.
 //!
 //! **Contexts of one thread.** A thread has a context for its implicit task and for each task that
 //! it has started. It has one more for each inner team in which it is thread 0. These contexts
-//! share a TLS block. Only the newest of them is at a place where the thread may start something
-//! new, so only this one is asked for jobs. If the newest context was interrupted in program code,
-//! no older context of the thread is resumed.
+//! share a TLS block. Only the newest of them may start a new job, so only this one is asked for
+//! jobs: its `seek` is called. If the newest context was interrupted in program code, no older
+//! context of the thread is resumed.
 //!
-//! **A team of one thread.** An older context of a thread may be resumed and suspended again. It
-//! then lies on top of the threads of inner regions. Other threads of those teams must then find
-//! the jobs of the inner regions. A team of one has no other threads, so its thread is asked
-//! wherever its context is ([`Wait::alone`]).
+//! **A team of one thread.** An older context of a thread may be resumed and suspended again. It is
+//! then the newest, and the contexts of the thread's inner regions are asked no more. The other
+//! threads of the inner teams find those jobs. A team of one has no other threads. So its context
+//! is asked although it is not the newest ([`super::Wait::alone`]), unless a newer one was
+//! interrupted in program code.
+//!
+//! **The strictest gang.** Consider the gangs of the contexts here that have not finished
+//! ([`super::Wait::finished`]). The deepest of them, and among equally deep ones the oldest, is the
+//! worker's *strictest* gang. It *binds* the worker: the worker starts only ULTs that are eligible
+//! for it, and resumes ready contexts by the same rule. The rest is held back (`look`).
 //!
 //! **Order.** Of several ready contexts, the worker resumes the one of the deepest gang, then the
-//! one of the oldest gang. Of the contexts that a barrier has released, it then resumes the one of
-//! the thread with the lowest number. The reason is that the other threads wait for thread 0, or
-//! for the thread before them, if they spin. Then comes the context that has been suspended
-//! longest, so that contexts that yield run in a circle. Contexts that were interrupted, or that
-//! yield, come after contexts that were released. Sometimes the numbers do not count, so that no
-//! context is passed over for ever (`look`, `yielding`).
+//! one of the oldest gang. Within a gang it resumes the one with the lowest *resume rank*
+//! ([`super::WaitTraits::rank`]). At a barrier this is the thread's number. The reason: threads
+//! that spin wait for thread 0, or for the thread before them. Then comes the context that has been
+//! suspended longest, so that contexts that yield run in a circle. Contexts that were interrupted,
+//! or that yield, have the highest resume rank. They come after contexts that were released.
+//! Sometimes resume ranks do not count, so that no context is passed over for ever (`look`,
+//! `yielding`).
 //!
 //! **Synchronization points.** A thread at a barrier or a join waits for all threads and tasks of
-//! its team. While a thread of the team runs or has tasks to run, the waiting thread has no use for
-//! the worker. If all threads that are suspended here wait at one synchronization point
-//! ([`SuspendedContexts::others`]), the worker need not search them between two tasks of that team
-//! ([`super::may_go_on_in_place`]). Of the contexts at one synchronization point, one is enough to
-//! search the queues of other threads.
+//! its team. While a thread of the team runs, or the team has tasks to run, it is of no use to
+//! resume the waiting thread. If all threads that are suspended here wait at one synchronization
+//! point ([`SuspendedContexts::others`]), the worker need not evaluate their conditions between two
+//! tasks of that team ([`super::may_go_on_in_place`]). Of the contexts at one synchronization
+//! point, one is enough to search the queues of other threads.
 //!
 //! **Many threads.** The operations here walk a list, so the list is kept short. Of the contexts
-//! that become ready in a known order, the list holds only [`POLLED_PER_ORDER`], the newest among
-//! them. The others are in [`unpolled`], and each of them takes the place of one that leaves the
-//! list.
+//! that become ready in a known order, the list holds [`POLLED_PER_ORDER`]: as a rule those with
+//! the lowest positions, and the newest. These are *polled*: searches evaluate their conditions.
+//! The others are in [`unpolled`]. When a context leaves the list, one of its order comes from
+//! there and takes its place.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -65,29 +75,30 @@ use unpolled::Unpolled;
 pub(super) struct Others {
     /// Has another thread a context here?
     pub(super) exists: bool,
-    /// The synchronization point that all of these contexts wait at, and that is not over. Null if
+    /// The synchronization point at which all of these contexts wait, if it is not over. Null if
     /// they wait for different events, or if there are none.
     pub(super) sync_point: *const AtomicU32,
 }
 
-/// Contexts with one order that are polled. Chosen: more than a worker's usual threads, and few
-/// enough that polling them costs less than a switch; any value from 8 to 32 will do.
+/// How many contexts of one order are in the list. Chosen: more than a worker's usual threads, and
+/// few enough that polling them costs less than a switch; any value from 8 to 32 will do.
 const POLLED_PER_ORDER: usize = 16;
 
-/// The newest entries that are searched for one that need not be polled. Chosen: several times
-/// [`POLLED_PER_ORDER`]; any value from 32 to 128 will do.
+/// How many of the newest entries are searched for one that need not stay in the list. Chosen:
+/// several times [`POLLED_PER_ORDER`]; any value from 32 to 128 will do.
 const DEMOTION_SEARCH: usize = 64;
 
-/// Entries in a row that one search between two jobs polls, beside the [`WINDOW_NEWEST`]. Chosen:
-/// more than are usually suspended on a worker; any value from 10 to 40 will do.
+/// How many entries in a row a search between two jobs polls, in addition to the [`WINDOW_NEWEST`]
+/// newest ones. Chosen: more than are usually suspended on a worker; any value from 10 to 40 will
+/// do.
 const WINDOW_SIZE: usize = 20;
 
-/// The newest entries, which every search polls. Chosen: as many as one thread usually has
-/// suspended on top of each other; any value from 2 to 8 will do.
+/// How many of the newest entries every search polls. Chosen: as many as one thread usually has
+/// suspended; any value from 2 to 8 will do.
 const WINDOW_NEWEST: usize = 4;
 
-/// Counters in [`SuspendedContexts::sought`]. Chosen: a waker reads all of them, and a worker
-/// rarely seeks jobs for more teams at once; any value from 2 to 8 will do.
+/// How many counters [`SuspendedContexts::sought`] returns. Chosen: a waker reads all of them, and
+/// a worker rarely seeks jobs for more teams at once; any value from 2 to 8 will do.
 pub(crate) const SOUGHT_COUNTERS: usize = 4;
 
 /// The suspended contexts of one worker; see the module.
@@ -100,7 +111,8 @@ pub(crate) struct SuspendedContexts {
     /// Where the window of the next search begins.
     next_cursor: Cell<usize>,
     interrupted: u32,
-    /// How many contexts poll instead of sleeping.
+    /// How many contexts have no waker ([`Spin::polls`]). While there are any, the worker does not
+    /// sleep.
     polling: u32,
     /// How many contexts run for no region now.
     resting: u32,
@@ -167,8 +179,9 @@ impl SuspendedContexts {
     }
 
     /// The thread has suspended a newer context, so its older one can no longer start tasks. If
-    /// fewer than [`POLLED_PER_ORDER`] polled contexts can start tasks, one more context of that
-    /// order is polled. The same happens if an unpolled context has the lowest position.
+    /// fewer than [`POLLED_PER_ORDER`] polled contexts of that order can start tasks, one more is
+    /// added to the list. The same happens if a context that is not in the list has the lowest
+    /// position.
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;
@@ -194,11 +207,10 @@ impl SuspendedContexts {
         }
     }
 
-    /// Stops polling one context, if enough others become ready with the newest one. It is the one
-    /// with the last position among the entries that are not much older than the newest. It is
-    /// never a context of the thread `running`. Whether a newer context depends on a context is
-    /// known from the suspended contexts of its thread only. This thread has one more context,
-    /// which runs.
+    /// Removes one context from the list, if enough other polled contexts become ready with the
+    /// newest one. It is the one with the last position among the [`DEMOTION_SEARCH`] entries
+    /// before the newest. It is never a context of the thread `running`. That thread has a newer
+    /// context, which runs and is not in this list, and which may depend on the older one.
     #[cold]
     fn poll_fewer(&mut self, running: *const ThreadMode) {
         let Some((newest, others)) = self.entries.split_last() else { return };
@@ -235,7 +247,7 @@ impl SuspendedContexts {
         self.entries.iter().any(|entry| entry.role.is_of_a_region())
     }
 
-    /// Does the newest context only let the jobs run first that its `seek` finds?
+    /// Does the newest context only yield to the jobs that its `seek` finds?
     pub(super) fn newest_asks(&self) -> bool {
         self.entries.last().is_some_and(|entry| entry.yields && entry.seek.is_some())
     }
@@ -255,8 +267,8 @@ impl SuspendedContexts {
         self.resting == 0
     }
 
-    /// How long to poll: the longest time of the contexts that the search includes. If one context
-    /// polls instead of sleeping, so does the worker, and all contexts are included.
+    /// How long the worker polls before it sleeps: the longest time of the contexts in the window.
+    /// If a context has no waker ([`Spin::polls`]), it is the longest time of all entries.
     pub(super) fn spin(&self) -> Spin {
         let longest_of = |places: &mut dyn Iterator<Item = usize>| {
             places.fold(Spin::NONE, |longest, at| longest.or_longer(self.entries[at].spin))
@@ -301,7 +313,7 @@ impl SuspendedContexts {
     fn strictest_of_all(&self) -> Strictest {
         let mut strictest = Strictest::NONE;
         self.entries.iter().for_each(|entry| strictest.add(entry));
-        // All contexts of a group are of one gang.
+        // All contexts of a group of `unpolled` are of one gang.
         self.unpolled.groups().for_each(|(first, count)| strictest.add_group(first, count));
         strictest
     }
@@ -349,7 +361,7 @@ impl SuspendedContexts {
             .find(|&at| Self::has_signal(&self.entries[at].role, except) && self.is_top(at))
     }
 
-    /// Takes the newest entry if it can be resumed: the search between two jobs.
+    /// Takes the newest entry if it can be resumed. This is the quick search between two jobs.
     pub(super) fn take_newest(&mut self) -> Option<SuspendedContext> {
         let last = self.entries.len().checked_sub(1)?;
         let entry = &self.entries[last];
@@ -357,16 +369,17 @@ impl SuspendedContexts {
         (may && entry.is_ready(true)).then(|| self.take(last))
     }
 
-    /// The entry that should be resumed, by the order of the module, and its gang. If `strict`,
-    /// entries are passed over while an unfinished context of a deeper or older gang is suspended
-    /// here. That context may be needed as soon as it is ready. If `ranked`, ranks count. Where
-    /// very many contexts are suspended, one search includes some of them, and the next search
-    /// includes others.
+    /// The entry that should be resumed, by the order of the module, and its gang. If `strict` is
+    /// true, entries are held back while an unfinished context of a deeper or older gang is
+    /// suspended here. The worker then stays free for that context, which may become ready soon. If
+    /// `ranked` is true, resume ranks count. If the list is longer than a window, one search
+    /// includes the entries of one window, and the next search those of another.
     pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         self.advance();
         let best = self.best_ready_of(self.window(), strict, ranked);
         if let Some((at, _)) = best.filter(|&(at, _)| at < self.next_cursor.get()) {
-            // The entry leaves the list, or is first again. The entries behind it come next.
+            // The next window begins with this entry if it stays. If the caller takes the entry,
+            // the window begins with the one that moves to its place.
             self.next_cursor.set(at);
         }
         best
@@ -415,7 +428,7 @@ impl SuspendedContexts {
         (from..from + WINDOW_SIZE).chain(newest..count)
     }
 
-    /// Begins a search behind the positions of the last one. After the newest entry it begins again
+    /// Begins a search behind the window of the last one. After the newest entry it begins again
     /// with the oldest.
     fn advance(&self) {
         let next = self.next_cursor.get();
@@ -424,12 +437,14 @@ impl SuspendedContexts {
         self.next_cursor.set(from + WINDOW_SIZE);
     }
 
-    /// Does the entry only let others run first?
+    /// Could the context run, and only lets others run first? True for a context that yields or was
+    /// interrupted.
     pub(super) fn yields(&self, at: usize) -> bool {
         self.entries[at].rank == RANK_OF_YIELDING
     }
 
-    /// Does the gang of every unfinished context here allow `entry` to be resumed?
+    /// May `entry` be resumed while `bound` is the strictest gang? Always true for a context that
+    /// has finished, or that runs for no gang.
     fn may_go_on(&self, entry: &SuspendedContext, bound: GangTag) -> bool {
         entry.finished || entry.role.tag == GangTag::NONE || eligible(entry.role.tag, bound)
     }
@@ -453,10 +468,11 @@ impl SuspendedContexts {
         self.take(at)
     }
 
-    /// Forgets the contexts of all other threads, in the child of a fork. Their threads do not
+    /// In the child process of `fork(2)`: forgets the contexts of all other threads, which do not
     /// exist there.
     pub(crate) fn forget_others(&mut self, thread: *const ThreadMode) {
-        // The forking thread runs, so all its other contexts are in the list (U2).
+        // The thread that called `fork` runs, so all its other contexts are in the list (U2 in
+        // `unpolled`).
         self.unpolled.clear();
         self.entries.retain(|e| e.role.thread == thread);
         self.count_again();
@@ -481,8 +497,8 @@ impl SuspendedContexts {
         self.entries.iter().chain(self.unpolled.iter()).any(wanted)
     }
 
-    /// Takes all entries for which `wanted` holds. The entries of one thread are oldest first.
-    /// Meanwhile a context of the thread `running` runs.
+    /// Takes all contexts for which `wanted` holds, polled or not. Those of one thread are oldest
+    /// first. Meanwhile a context of the thread `running` runs.
     pub(super) fn take_all(
         &mut self,
         running: *const ThreadMode,
@@ -510,7 +526,7 @@ impl SuspendedContexts {
         found.map(|at| self.take(at))
     }
 
-    /// As [`SuspendedContexts::take_other`], among the ready entries with the lowest rank.
+    /// As [`SuspendedContexts::take_other`], among the ready entries with the lowest resume rank.
     pub(super) fn take_lowest(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<SuspendedContext> {
         if self.entries.len() == self.interrupted as usize {
             return self.take_other(wanted);
@@ -546,15 +562,14 @@ impl SuspendedContexts {
         unsafe { (*entry.role.thread).is_newest(entry.ult) }
     }
 
-    /// The contexts that may start something, newest first. They are the newest of each thread, and
-    /// the contexts marked `alone`. An `alone` context is left out while a newer context of its
-    /// thread is interrupted in program code.
+    /// The contexts that may start a job, newest first. They are the newest of each thread, and the
+    /// contexts marked `alone`. An `alone` context is left out while a newer context of its thread
+    /// is interrupted in program code.
     fn seekers(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of((0..self.entries.len()).rev())
     }
 
-    /// The seekers among the positions that the last [`SuspendedContexts::best_ready_in_window`]
-    /// included.
+    /// The seekers in the window of the last [`SuspendedContexts::best_ready_in_window`].
     fn seekers_in_window(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of(self.window().rev())
     }
@@ -565,9 +580,9 @@ impl SuspendedContexts {
         places.filter(move |&at| self.entries[at].seek.is_some() && may_start(at)).map(|at| &self.entries[at])
     }
 
-    /// A job for one of the contexts that may start something, except contexts of the thread
-    /// `except`. In the scope [`SearchScope::Own`] only the contexts seek that the last
-    /// [`SuspendedContexts::best_ready_in_window`] included.
+    /// A job for one of the contexts that may start a job, except contexts of the thread `except`.
+    /// In the scope [`SearchScope::Own`], only contexts in the window of the last
+    /// [`SuspendedContexts::best_ready_in_window`] are asked.
     pub(super) fn seek(&self, scope: SearchScope, except: *const ThreadMode) -> Option<(Job, Role)> {
         let may = |entry: &&SuspendedContext| entry.role.thread != except;
         match scope {
@@ -578,8 +593,8 @@ impl SuspendedContexts {
         }
     }
 
-    /// A job for a context of the gang `gang`, or of a gang that may go before `gang` and before
-    /// all contexts here.
+    /// A job for a context of the gang `gang`, or for a context that may be resumed while `gang`
+    /// and the strictest gang here bind the worker.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
@@ -623,16 +638,15 @@ impl SuspendedContexts {
         entry.seek(scope).map(|job| (job, entry.role))
     }
 
-    /// The strictest gang among the suspended contexts that have not finished. What the worker
-    /// starts must be eligible for it.
+    /// The strictest gang of the suspended contexts; see the module.
     pub(super) fn strictest(&self) -> GangTag {
         self.strictest.tag
     }
 
-    /// Has another thread than `thread` a context here? A thread between two regions, or an idle
-    /// worker's own context, counts only if it is ready. It always counts if it was moved
-    /// (`Role::away`), or if `all` is true and it has a counter of sleepers. Its waker may not come
-    /// here then.
+    /// Has another thread than `thread` a context here? A context that runs for no region counts
+    /// only if it is ready, or if its waker may wake another worker. The waker may do so in two
+    /// cases. The context was moved (`Role::away`). Or this worker stands in for another one
+    /// (`all`), and the context has a counter of sleepers.
     pub(super) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
         let mut others = Others { exists: false, sync_point: core::ptr::null() };
         for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {
@@ -651,8 +665,8 @@ impl SuspendedContexts {
         others
     }
 
-    /// Is a context of another thread ready, as far as one window shows? This is a search of its
-    /// own, as [`SuspendedContexts::best_ready_in_window`].
+    /// Is a context of another thread ready, as far as one window shows? Begins a search of its
+    /// own, as [`SuspendedContexts::best_ready_in_window`] does.
     pub(super) fn has_ready_of_others(&self, thread: *const ThreadMode) -> bool {
         self.advance();
         let mut entries = self.window().map(|at| &self.entries[at]);
@@ -665,7 +679,7 @@ impl SuspendedContexts {
     }
 
     /// Is a context of another thread ready because its event has happened, and not held back?
-    /// Searches the positions of the present search.
+    /// Evaluates the conditions in the window of the present search.
     pub(super) fn has_released(&self, thread: *const ThreadMode) -> bool {
         let bound = self.strictest();
         let waited = |e: &SuspendedContext| !e.yields && !e.interrupted && self.may_go_on(e, bound);
@@ -682,9 +696,9 @@ impl SuspendedContexts {
             .any(|e| e.role.thread != running.thread && !e.finished && eligible(e.role.tag, running.tag))
     }
 
-    /// A context of another thread that runs for no region now, with the counter that makes its
-    /// waker come. It is a thread between two regions, or an idle worker's own context. The thread
-    /// comes first if both are here.
+    /// Finds a context of another thread that runs for no region now, and returns its counter of
+    /// sleepers. The context is a thread between two regions, or an idle worker's own context,
+    /// which has no counter. If both are here, the thread comes first.
     pub(super) fn resting(&self, thread: *const ThreadMode) -> Option<Option<&AtomicU32>> {
         if self.resting == 0 {
             return None;

@@ -3,7 +3,7 @@
 //!
 //! How long the monitor waits lives in [`crate::stall`]. If a gang fits on the pool, all its
 //! threads run at the same time. A thread that spins for a moment then continues by itself. If its
-//! worker went to a younger gang, the gang would lose its purpose.
+//! worker went to a younger gang, the gang's threads would no longer run together.
 //!
 //! So the scheduler reports to the stall monitor which contexts wait. Threads of the running gang
 //! are urgent, and so are threads of gangs that go before it by the order of [`eligible`]. Other
@@ -63,8 +63,8 @@ impl Urgency {
     }
 }
 
-/// For the stall monitor: does an urgent context or ULT wait behind the worker with this record?
-/// Any thread, async-signal-safe.
+/// For the stall monitor: does an urgent context or ULT wait behind the running code of the worker
+/// with this record? Any thread, async-signal-safe.
 pub fn is_urgent(watched: &'static Watched) -> bool {
     let worker = Worker::of(watched);
     // ORDERING: Relaxed; see the type.

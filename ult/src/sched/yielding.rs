@@ -1,20 +1,22 @@
 //! Yielding to another thread in the middle of program code: `sched_yield`, and the stall monitor's
 //! interrupt.
 //!
-//! What a context that waits does lives in [`super::wait`], and when the monitor interrupts lives
-//! in [`crate::stall`].
+//! Waiting itself lives in [`super::wait`], and when the monitor interrupts lives in
+//! [`crate::stall`].
 //!
 //! The running context stays where it is in its code. It is suspended as a context that can be
-//! resumed at any time. The worker then runs the first of these that it finds:
+//! resumed at any time. If another thread here has a signal to handle, the newest context of that
+//! thread is resumed. Otherwise the worker runs the first of these that it finds:
 //!
 //! 1. A ULT that waits to be started here.
-//! 2. A context of another thread that can be resumed. Threads of the same gang come before other
-//!    threads, and of these the context that has been suspended longest comes first. So threads
-//!    that spin by turns run in a circle.
+//! 2. A context of another thread that can be resumed. Contexts of the same gang come first, by
+//!    resume rank, and among equal resume ranks the one that was suspended longest. Then comes the
+//!    context of any other gang that was suspended longest. So threads that spin by turns run in a
+//!    circle.
 //! 3. A job of another thread. Sometimes such a job comes before the contexts.
 //!
-//! The worker never runs a job of the yielding thread. That thread is not at a place where it may
-//! start one.
+//! The worker never runs a job of the yielding thread, which is in the middle of its code and may
+//! not start one there.
 
 use core::sync::atomic::AtomicU32;
 
@@ -25,17 +27,17 @@ use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::{self, Role, ThreadMode, Worker, WorkerOwn};
 
-/// After so many yields a gang ULT that is not eligible starts all the same, because the spinning
-/// code may wait for it. Chosen: a few circles through the eligible threads come first; any value
-/// from 4 to 16 will do.
+/// Every `YIELDS_PER_HELD_BACK_ULT`th yield while gang ULTs are queued here, one of them starts
+/// although it may not be eligible, because the spinning code may wait for it. Chosen: a few
+/// circles through the eligible threads come first; any value from 4 to 16 will do.
 const YIELDS_PER_HELD_BACK_ULT: u32 = 8;
-/// In one of so many yields the context that has been suspended longest is resumed, whatever its
-/// gang. Chosen: two gangs that wait for each other then continue, and most yields stay in the
-/// gang; any value from 4 to 16 will do.
+/// Every `YIELDS_PER_OLDEST`th yield, the context that has been suspended longest is resumed,
+/// whatever its gang. Chosen: two gangs that wait for each other then continue, and most yields
+/// stay in the gang; any value from 4 to 16 will do.
 const YIELDS_PER_OLDEST: u32 = 8;
-/// In one of so many yields a job of another thread comes before the contexts, which may all be
-/// waiting for that job. Chosen: rarer than [`YIELDS_PER_OLDEST`], because contexts usually wait
-/// for each other; any value from 16 to 64 will do.
+/// Every `YIELDS_PER_JOB_FIRST`th yield, a job of another thread comes before the contexts, which
+/// may all be waiting for that job. Chosen: rarer than [`YIELDS_PER_OLDEST`], because contexts
+/// usually wait for each other; any value from 16 to 64 will do.
 const YIELDS_PER_JOB_FIRST: u32 = 32;
 
 /// Leaves the running context for another one of this worker, and returns when it is resumed. False
@@ -116,10 +118,10 @@ pub unsafe fn yield_from_program() -> bool {
     went
 }
 
-/// While more kernel threads are awake than can run, one of so many yields of a worker also gives
-/// up the processor. What the yielding threads wait for may be on a kernel thread without a
-/// processor. Chosen: rare, since from Linux 6.18 on a yield costs the rest of a time slice; any
-/// value from 4 to 16 will do.
+/// While more kernel threads are awake than can run, every `YIELDS_PER_CORE_YIELD`th yield of a
+/// worker also gives up the processor. What the yielding threads wait for may be on a kernel thread
+/// without a processor. Chosen: rare, since from Linux 6.18 on a yield costs the rest of a time
+/// slice; any value from 4 to 16 will do.
 const YIELDS_PER_CORE_YIELD: u32 = 8;
 
 fn let_others_have_the_core(worker: &'static Worker) {
@@ -134,9 +136,9 @@ fn let_others_have_the_core(worker: &'static Worker) {
     }
 }
 
-/// Calls in a row from one place, after which the calls are a demand: threads wait for each other
-/// there. Chosen: locks of libraries yield only a few times before they sleep; any value from 8 to
-/// 32 will do.
+/// How many calls in a row from one place are a *demand*: the code there waits for another thread.
+/// Chosen: locks of libraries yield only a few times before they sleep; any value from 8 to 32 will
+/// do.
 const CALLS_TO_DEMAND: u32 = 16;
 
 /// Which code has asked to yield, and how often in a row.
@@ -150,7 +152,7 @@ pub(crate) struct Demand {
 impl Demand {
     pub(crate) const NONE: Self = Self { site: 0, switch_count: 0, calls: 0 };
 
-    /// Counts one more call, between the switch points `switch_count` and the next.
+    /// Counts one more call, made after switch point number `switch_count` and before the next one.
     fn has_lasted(&mut self, site: usize, switch_count: u32) -> bool {
         if self.site != site || self.switch_count != switch_count {
             *self = Self { site, switch_count, calls: 0 };
@@ -182,7 +184,7 @@ pub fn demands(site: usize) -> bool {
 const POLLS_PER_YIELD: u32 = 32;
 
 /// A switch point in a routine that programs call in loops in which they wait, such as reading a
-/// clock. In one of `POLLS_PER_YIELD` calls another context may run. If no context waits behind the
+/// clock. At every `POLLS_PER_YIELD`th call another context may run. If no context waits behind the
 /// caller, the call costs one load and a branch.
 #[inline]
 pub fn poll() {
@@ -210,11 +212,13 @@ fn poll_among_others(worker: &'static Worker) {
 
 /// Yields to the threads that the caller has just released. The caller waits for nothing itself,
 /// and continues. The program may next spin until one of the released threads has made progress, so
-/// they run first where they share the caller's processor:
+/// they run first where they share the caller's processor. If contexts wait behind the caller, one
+/// of them may run. This happens in regions whose threads were seen spinning or blocking; in other
+/// regions one more switch would cost time for nothing.
 ///
-/// * Threads with a kernel thread each (`each`), if more kernel threads are awake than can run.
-/// * Threads on the caller's worker, in regions that were seen waiting in their own code. In other
-///   regions one more switch would cost time for nothing.
+/// `each` is true for teams of the kind `KernelThreads`, whose threads have a kernel thread each.
+/// If nothing waits behind the caller and more kernel threads are awake than can run, the caller
+/// then gives up its processor.
 ///
 /// A team with assigned workers does not yield to the program's other kernel threads. These may
 /// spin, and the processor would come back only after a time slice.
@@ -286,9 +290,9 @@ fn job(found: Option<(Job, Role)>) -> Option<Next> {
     found.map(|(job, role)| Next::Run(job, role))
 }
 
-/// A context of another thread. Usually it is of the same gang as the running one, which most often
-/// spins at a barrier of that gang. Sometimes it is the context that has been suspended longest, so
-/// that two gangs which wait for each other both continue.
+/// Takes a context of another thread. Usually it is of the same gang as the running context, which
+/// most often spins at a barrier of that gang. Sometimes it is the context that has been suspended
+/// longest, so that two gangs which wait for each other both continue.
 fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
     let (thread, gang) = (own.role.thread, own.role.tag);
     let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(YIELDS_PER_OLDEST);
@@ -300,9 +304,9 @@ fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
     mate.or_else(|| own.suspended.take_other(|role| role.thread != thread))
 }
 
-/// The switch point at a fork. ULTs of older gangs in the forking worker's own deque run before the
-/// forking context, which already runs for its new gang. If that deque is empty, there is nothing
-/// to do and no switch.
+/// The switch point at the start of a parallel region. ULTs of older gangs in the forking worker's
+/// own deque run before the forking context, which already runs for its new gang. If that deque is
+/// empty, there is nothing to do and no switch.
 pub(crate) fn yield_to_others() {
     let worker = worker::register_current();
     if worker.gang_deque.is_empty() {

@@ -1,6 +1,6 @@
 //! An entry of the list of suspended contexts: a context, and its condition.
 //!
-//! What the worker does with its entries lives in `super`.
+//! The use of the entries lives in `super`.
 
 use core::sync::atomic::AtomicU32;
 
@@ -22,9 +22,8 @@ pub(crate) struct SuspendedContext {
     pub(super) seek: Option<Seek>,
     pub(in crate::sched) sleepers: Option<*const AtomicU32>,
     pub(super) spin: Spin,
-    /// Of the ready contexts of one gang, the one with the lowest rank is resumed first. It is the
-    /// thread's number at a barrier, 0 in other waits, and [`RANK_OF_YIELDING`] where the context
-    /// yields.
+    /// The resume rank, see [`WaitTraits::rank`]. It is [`RANK_OF_YIELDING`] if the context yields
+    /// or was interrupted.
     pub(super) rank: u32,
     pub(super) yields: bool,
     pub(super) finished: bool,
@@ -34,7 +33,8 @@ pub(crate) struct SuspendedContext {
     synchronizes: bool,
     /// See [`WaitTraits::takes_any_task`].
     takes_any_task: bool,
-    /// The newest suspended context of the thread before this one. Null if there was none.
+    /// The context of the same thread that was suspended just before this one. Null if there was
+    /// none.
     pub(in crate::sched) below: *mut Ult,
     /// The order in which contexts become ready, if it is known.
     pub(super) order: Option<ReadyOrder>,
@@ -42,8 +42,8 @@ pub(crate) struct SuspendedContext {
     pub(super) interrupted: bool,
 }
 
-/// The rank of a context that could run and lets others run first. Derived: the largest number, so
-/// that all other ranks come first.
+/// The resume rank of a context that could run and lets others run first. Derived: the largest
+/// number, so that all other resume ranks come first.
 pub(super) const RANK_OF_YIELDING: u32 = u32::MAX;
 
 impl SuspendedContext {
@@ -124,8 +124,8 @@ impl SuspendedContext {
         self.order.map_or(0, |order| order.position)
     }
 
-    /// Does it wait for the same object and event as `other`, and is it equal for the scheduler
-    /// except for its position?
+    /// Does the context wait for the same object and event as `other`, and do both differ for the
+    /// scheduler only in their positions?
     pub(super) fn becomes_ready_with(&self, other: &Self) -> bool {
         let (Some(mine), Some(theirs)) = (self.order, other.order) else { return false };
         (mine.object, mine.event) == (theirs.object, theirs.event)
@@ -136,21 +136,21 @@ impl SuspendedContext {
             && self.seek.is_some() == other.seek.is_some()
     }
 
-    /// Is it the only suspended context of its thread? True only for contexts of regions.
+    /// Does the context run for a region, and is it the only suspended context of its thread?
     pub(super) fn is_alone_of_its_thread(&self) -> bool {
         // SAFETY: the mode of a thread with a suspended context lives, and belongs to the worker
         // that has the context.
         self.role.is_of_a_region() && unsafe { (*self.role.thread).suspended() } == 1
     }
 
-    /// The team whose threads and tasks it all waits for, named by the team's counter of sleepers.
-    /// Null if it waits for something else.
+    /// The team for whose threads and tasks the context waits, named by the team's counter of
+    /// sleepers. Null if it waits for something else.
     pub(super) fn sync_point(&self) -> *const AtomicU32 {
         self.sleepers.filter(|_| self.synchronizes).unwrap_or(core::ptr::null())
     }
 
-    /// The team of which it may start any task, named by the team's counter of sleepers. Null if it
-    /// seeks jobs only for itself.
+    /// The team of which the context may start any task, named by the team's counter of sleepers.
+    /// Null if it seeks jobs only for itself.
     pub(super) fn answers_for(&self) -> *const AtomicU32 {
         self.sleepers.filter(|_| self.takes_any_task).unwrap_or(core::ptr::null())
     }

@@ -1,13 +1,15 @@
 //! The strictest gang among suspended contexts, kept up to date while contexts are suspended and
 //! resumed.
 //!
-//! The order of gangs lives in [`crate::gang`].
+//! The *strictest* gang of a worker is the deepest, and among equally deep ones the oldest, gang of
+//! its suspended contexts that have not finished. It *binds* the worker, which starts only ULTs
+//! that are eligible for it. The order of gangs lives in [`crate::gang`].
 
 use super::SuspendedContext;
 use crate::gang::GangTag;
 
-/// The strictest gang of the contexts that have not finished, and how many of these contexts are of
-/// that gang.
+/// The strictest gang of a worker, and how many of the contexts that have not finished are of that
+/// gang.
 pub(super) struct Strictest {
     pub(super) tag: GangTag,
     count: u32,

@@ -21,7 +21,8 @@ fn role(number: usize) -> Role {
     Role { tag: GangTag::NONE, region: 1, thread: thread(number), tls_block: None, away: false }
 }
 
-/// Calls `f` with a list of these suspended contexts, which all ask `ready` and `seek`.
+/// Calls `f` with a list of these suspended contexts, which all have the condition `ready` and the
+/// search `seek`.
 fn with_suspended<R>(
     seats: &[Seat<'_>],
     ready: &dyn Fn() -> bool,
@@ -245,7 +246,7 @@ fn each_context_is_looked_at_soon() {
     }
 }
 
-/// A search finds the context that the peek before it has seen.
+/// A search finds the context that the peek before it has found.
 #[test]
 fn a_search_finds_the_context_that_a_peek_has_seen() {
     for count in [3, 24, 25, 40, 60] {

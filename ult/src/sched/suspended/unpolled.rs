@@ -1,26 +1,28 @@
-//! Suspended contexts that the worker does not poll, because others in its list become ready first.
+//! Suspended contexts whose conditions the worker does not evaluate, because contexts in its list
+//! become ready first.
 //!
-//! How many contexts are polled is decided in `super`. A worker may host thousands of threads of
-//! one team. If it polled each of them at each switch, the cost of a barrier would grow with the
-//! square of their number. But contexts that wait for one event, or for events in a known order,
-//! need not be polled one by one ([`ReadyOrder`]). The worker polls a few of them, and keeps the
-//! others here, sorted by their position in the order.
+//! How many contexts are in the list is decided in `super`. A worker may host thousands of threads
+//! of one team. If it evaluated each condition at each switch, the cost of a barrier would grow
+//! with the square of their number. But some contexts wait for one event, or for events in a known
+//! order ([`crate::sched::ReadyOrder`]). The worker keeps a few of these in its list and evaluates
+//! their conditions. It keeps the others here, sorted by their position in the order.
 //!
-//! * **U1** A context is here only while at least one context with the same object and event is
-//!   polled.
-//! * **U2** It is the only suspended context of its thread, so no newer context of the thread
-//!   depends on it, and nothing of the thread runs.
-//! * **U3** No position here is lower than the lowest position of the polled contexts for which U2
-//!   holds too. So if a context here is ready, a polled one is.
+//! * **U1** A context is here only while at least one context with the same object and event is in
+//!   the list.
+//! * **U2** A context here is the only suspended context of its thread. So no newer context of the
+//!   thread depends on it, and nothing of the thread runs.
+//! * **U3** No position here is lower than the lowest position of the contexts in the list for
+//!   which U2 holds too. So if a context here is ready, one in the list is ready, too.
 //!
-//! The contexts in the list also seek jobs for the contexts here. Any thread that waits at a
-//! barrier may start any task of its team. When a polled context starts a task that has to wait, a
-//! context from here takes its place in the list.
+//! The contexts in the list also seek jobs for the contexts here, since any thread that waits at a
+//! barrier may start any task of its team. A context in the list whose thread has started a task
+//! that waits can start no more tasks. If too few others can, a context from here is added to the
+//! list (`SuspendedContexts::poll_another`).
 
 use super::SuspendedContext;
 use super::mmap_vec::MmapVec;
 
-/// The contexts that are not polled; see the module.
+/// The contexts that are not in the list; see the module.
 pub(super) struct Unpolled {
     groups: MmapVec<Group>,
 }
@@ -111,7 +113,7 @@ impl Unpolled {
         self.groups.iter_mut().find(|group| group.is_of(entry))?.take_first()
     }
 
-    /// Are all suspended contexts polled?
+    /// Are all suspended contexts in the list?
     pub(super) fn is_empty(&self) -> bool {
         self.groups.iter().all(|group| group.waiters.is_empty())
     }
