@@ -8,19 +8,23 @@
 //! `mutexinoutset`). A task with `out` is a set of its own.
 //!
 //! A new task joins the current set if both have the same kind and the kind is not `out`. Otherwise
-//! the task waits for every member of the current set and begins a new set. A set that others may
-//! join keeps the set before it as its *previous* set, for which each later member waits, too. The
-//! members of a `mutexinoutset` set exclude each other by the mutex of the address.
+//! the task waits for every member of the current set and begins a new set. If later tasks may join
+//! the new set, the set before it becomes its *previous* set. Each task that joins later waits for
+//! the previous set, too. The members of a `mutexinoutset` set exclude each other by the mutex of
+//! the address.
 //!
 //! **Nodes.** Only the generating task touches its table, so the table has no lock. A task that
 //! completes touches its [`Node`], which has a count of predecessors and a list of successors, both
-//! atomic. A node outlives its task as long as the table refers to the node. The cost grows with
-//! the number of edges. A set forgets completed members before it grows.
+//! atomic. A node outlives its task as long as the table refers to the node. The time that
+//! dependences take grows with the number of edges. A set forgets completed members before it
+//! grows.
 //!
 //! **The next task.** When a task completes, the last task that becomes ready by this goes to the
-//! *run-next slot* of the thread. The others are pushed. As a rule the last one is the ready
-//! successor that was entered first; a task that gets a mutex afterwards comes later. The thread
-//! usually starts the task of the slot next, without the deque ([`super::queue::follow`]).
+//! *run-next slot* of the thread. The others are pushed. The successors become ready first, from
+//! the newest to the oldest. So as a rule the last one is the ready successor that was entered
+//! first. Then the mutexes are handed on: a task that gets its last mutex now becomes ready after
+//! all successors. The thread usually starts the task of the slot next, without the deque
+//! ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -88,8 +92,9 @@ pub struct Dependence {
 /// Enters a new task with its dependences. As a rule, the task is queued when its last predecessor
 /// completes, perhaps at once. In three cases the task runs here, before the function returns:
 ///
-/// * The running task is final, or its thread must run all its tasks ([`agents::adds_alone`]). Then
-///   the function first waits for the predecessors.
+/// * The running task is final, or its thread is a free agent that must run all tasks of a
+///   taskgroup with reductions ([`agents::adds_alone`]). Then the function first waits for the
+///   predecessors.
 /// * The task is included ([`task::includes`]), and no predecessor is incomplete.
 /// * The other threads have enough to do ([`task::has_enough`]), and no predecessor is incomplete.
 pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
@@ -201,9 +206,9 @@ pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + C
     }
 }
 
-/// As [`wait_for`], before a task that the caller runs itself. The returned node holds the mutexes
-/// of `mutexinoutset`. The caller makes it the node of the task, or gives it to [`leave`] when the
-/// task has ended.
+/// As [`wait_for`], if the caller itself runs a task after the wait. The returned node holds the
+/// mutexes of `mutexinoutset`. The caller makes it the node of the task, or gives it to [`leave`]
+/// when the task has ended.
 ///
 /// `None` means that the task holds no mutex. Then later tasks need not wait for the task, because
 /// the generating task continues only after the end of the task.
@@ -242,8 +247,9 @@ pub fn leave(here: CurrentThread, node: NonNull<Node>) {
     Node::drop_reference(node);
 }
 
-/// Enters the dependences of a node. Its guard stays on, unless its only edge is linked without a
-/// guard.
+/// Enters the dependences of a node. Afterwards the node still has its guard, which keeps the node
+/// from becoming ready ([`release_guard`]). There is one exception: the node's only edge may be
+/// linked without a guard. Then the node becomes ready when that predecessor completes.
 fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
     // A task whose only edge is linked without a guard may be gone before the edge is reported to
@@ -334,8 +340,9 @@ pub fn forget_before(task: &Task) {
 }
 
 /// Completes the node of a task: each successor loses a predecessor, and the mutexes are handed on.
-/// `thread` is the running thread if it belongs to `team`. Then the last task that becomes ready is
-/// returned, for the run-next slot of the thread; the others are queued.
+/// If the running thread belongs to `team`, `thread` is that thread. Then the last task that
+/// becomes ready is returned, for the run-next slot of the thread, and the others are pushed. If
+/// `thread` is `None`, all tasks that become ready go to the team queue.
 #[must_use]
 pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Option<NonNull<Task>> {
     // SAFETY: the task's reference on its node is dropped later.

@@ -8,19 +8,20 @@
 //! |---|---|---|
 //! | deque | one thread; other threads steal | newest first for the owner, oldest first for thieves |
 //! | inbox ([`super::affinity::hint`]) | one thread; other threads seldom take | oldest first |
-//! | team queue | the team, under a lock | by priority, then oldest first; tasks for free agents apart |
+//! | team queue | the team, under a lock | by priority, then oldest first |
 //!
 //! A thread's inbox holds tasks whose `affinity` clause names data that this thread used last.
 //! Other threads take from an inbox only before they sleep, after many searches in vain, or in the
-//! child of a fork(2).
+//! child of a fork(2). The team queue has a part of its own for the tasks that free agents may run.
 //!
 //! Five kinds of tasks go to the team queue:
 //!
 //! * tasks with a `priority`;
-//! * tasks that became ready where no thread of the team runs;
-//! * tasks that a thread has taken, not from its own deque, and may not start;
-//! * tasks of a thread's own deque that the thread may not start, before it sleeps or after many
-//!   searches in vain;
+//! * tasks that a thread outside the team has made ready;
+//! * tasks that a thread has taken from an inbox, or from the deque of another thread, and may not
+//!   start;
+//! * before a thread sleeps, and after many searches in vain: the tasks of its own deque that it
+//!   may not start;
 //! * the tasks in the deque of a free agent that ends.
 //!
 //! **The order of a search.** A member of the team searches in this order: tasks with a priority,
@@ -38,10 +39,10 @@
 //! back to that deque, and moves to the team queue before the thread sleeps.
 //!
 //! **Why no deadlock follows.** Let S be the newest suspended tied task of a thread, and let S wait
-//! for a descendant D. If D is queued, this thread may start D. Suppose that D is tied and
-//! suspended on another thread. The newest suspended tied task of that thread is D or a descendant
-//! of D, and hence deeper than S. So the argument repeats with that task. It ends because the depth
-//! of a task is finite.
+//! for a descendant D. If D is queued, this thread may start D. If D is tied and suspended on
+//! another thread, let T be the newest suspended tied task of that thread. T is D or a descendant
+//! of D, so T is deeper than S. The same argument then holds for T. It ends, because the depth of a
+//! task is finite.
 //!
 //! Every waiting thread reaches every queue. It steals from the deques of other threads. Before a
 //! thread sleeps, it moves those tasks of its own deque that it may not start to the team queue.
@@ -50,9 +51,9 @@
 //! wakes one sleeper or all of them. If the one woken sleeper may not start the task, that sleeper
 //! wakes all others.
 //!
-//! *Own thread only* in a SAFETY comment means: the code runs in the name of `thread`, on the
-//! kernel thread that hosts `thread`. So no other code touches the thread's own fields at the same
-//! time ([`super::thread`]).
+//! *Own thread only* in a SAFETY comment means: the code acts for `thread`, and runs on the kernel
+//! thread that hosts `thread`. So no other code touches the thread's own fields at the same time
+//! ([`super::thread`]).
 
 use core::ptr::NonNull;
 
@@ -91,8 +92,7 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
     } else if affinity != 0 && push_specially(thread, task, affinity) {
         return;
     } else {
-        // SAFETY: own thread only: code that runs in the name of the thread is the owner of the
-        // deque.
+        // SAFETY: own thread only: code that acts for the thread is the owner of the deque.
         unsafe { thread.deque.push(task) };
     }
     team.wake_one();
@@ -119,9 +119,9 @@ fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
     true
 }
 
-/// Puts a ready task into the team queue, and wakes all sleeping threads. For a task that became
-/// ready where no thread of this team runs, and for a task that the calling thread has taken and
-/// may not start.
+/// Puts a ready task into the team queue, and wakes all sleeping threads. The task either became
+/// ready through a thread outside the team, or the calling thread has taken it and may not start
+/// it.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
     let mut moving = Moving::to_team_queue_of(team);
     moving.put(task);
@@ -171,8 +171,7 @@ fn newest_tied(thread: &Thread) -> Option<&Task> {
     if outside::is_loose(thread) {
         return None;
     }
-    // SAFETY: own thread only: `find` runs on the thread's kernel thread, in the name of the
-    // thread.
+    // SAFETY: own thread only: `find` acts for the thread, on the thread's kernel thread.
     let newest = unsafe { thread.own() }.tied.last().copied();
     // SAFETY: a tied task that has begun is alive.
     newest.map(|t| unsafe { &*t })
@@ -189,9 +188,10 @@ fn allowed(thread: &Thread, task: &Task) -> bool {
         || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
-/// Finds a task that `thread`, which waits at a task scheduling point, may start. More tasks may
-/// follow this one for the same wait, as long as `more` returns true, and at most until
-/// [`end_help`].
+/// Finds a task that `thread`, which waits at a task scheduling point, may start. When that task
+/// has ended, the thread may take further tasks for the same wait without a new call
+/// ([`next_in_place`]). Each of them requires that `more` returns true. After [`end_help`] the
+/// thread takes no more.
 pub fn find(thread: &Thread, scope: SearchScope, more: &dyn Fn() -> bool) -> Option<Job> {
     if has_its_fill(thread) {
         return None;
@@ -211,13 +211,15 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
     task::job(thread, task)
 }
 
-/// Returns true if `thread` is alone in its team and must start no task now. That is so in two
+/// Returns true if `thread` is alone in its team and must start no task now. There are two such
 /// cases:
 ///
-/// * A task of the thread waits for a device, and the limit on such tasks is reached. (If no task
-///   of the thread waits for a device, the limit does not count: operations queued earlier may need
-///   the next work of this thread.)
-/// * A target construct of the thread adds to the thread's copies of reduction items.
+/// * A task of the thread waits for a device, and the limit on such tasks is reached. If no task of
+///   the thread waits for a device, the limit does not bind the thread. Operations that are already
+///   queued on a device may need what this thread does next.
+/// * A target construct of the thread adds to the thread's copies of reduction items. These are
+///   copied to the device and back. A task that started meanwhile could add to the same copies on
+///   the host.
 fn has_its_fill(thread: &Thread) -> bool {
     if thread.team().size() != 1 {
         return false;
@@ -245,12 +247,12 @@ pub fn help_number(thread: &Thread) -> u32 {
 /// the [`help_number`] of that find. This avoids the way through the scheduler, which costs several
 /// times as much as a small task.
 ///
-/// Returns `None` if the wait is over, another context waits for this worker, the scheduler is to
-/// be asked again, or no task is found.
+/// Returns `None` if the wait is over, another context waits for this worker, a pass through the
+/// scheduler is due ([`ult::sched::may_go_on_in_place`]), or no task is found.
 ///
-/// If `number` is still the current number, no other wait of the thread has begun to run tasks or
-/// has ended since. So the waiting context is still suspended on this worker, and its closure is
-/// alive.
+/// The number changes when [`find`] finds a task, and when a wait ends. So if `number` is still the
+/// current number, neither has happened since. Hence the waiting context is still suspended on this
+/// worker, and its closure is alive.
 pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };
@@ -277,7 +279,8 @@ pub fn find_after(thread: &Thread, scope: SearchScope, epoch: u64) -> Option<Job
         return is_any.then_some(Job { run: no_job, data: core::ptr::null_mut() });
     }
     let task = find_task(thread, scope)?;
-    // A task becomes visible after the epoch of its region does, so a new epoch is seen here.
+    // A task of a newer region becomes visible only after the epoch of that region. So if `task` is
+    // one, this load returns the new epoch.
     if thread.team().epoch() == epoch {
         return Some(task::late_job(thread, task));
     }
@@ -331,9 +334,10 @@ fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
     taken(thread, team_queue.take_pool(newest, &mut unsafe { thread.own() }.seen))
 }
 
-/// Number of tasks with a priority that a thread resumes before one search prefers tasks without a
-/// priority. Chosen: one such search costs little beside 16 resumed tasks; any value from 8 to 32
-/// will do.
+/// Number of resumed tasks after which one search of the thread prefers tasks without a priority. A
+/// task counts as resumed if it has a priority, and had already begun when the thread took it from
+/// the team queue. Chosen: one such search costs little beside 16 resumed tasks; any value from 8
+/// to 32 will do.
 const RESUMED_TASKS_PER_SEARCH: u32 = 16;
 
 fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
@@ -346,12 +350,12 @@ fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
     Some(task)
 }
 
-/// Once in [`RESUMED_TASKS_PER_SEARCH`] resumed tasks, searches for a task without a priority
-/// first.
+/// Searches for a task without a priority, if the thread has resumed [`RESUMED_TASKS_PER_SEARCH`]
+/// tasks since this function searched last. Otherwise returns `None`.
 ///
 /// clang divides untied tasks into parts. An untied task with a priority is put into the team queue
-/// again after each part. A task that polls would be taken again and again, and a task without a
-/// priority for which it waits would never start.
+/// again after each part. If such a task polls for the result of a task without a priority, each
+/// search would take the polling task again. The task without a priority would never start.
 fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let resumed = &mut unsafe { thread.own() }.resumed;
@@ -404,8 +408,8 @@ fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
 /// rare enough to cost little; any value from 256 to 4096 will do.
 const LOOKS_BEFORE_CLEAR_OUT: u32 = 1024;
 
-/// Counts one more search in vain. Returns true if it is time to [`clear_out`], although the thread
-/// is not about to sleep.
+/// Counts one more search in vain. Returns true at every [`LOOKS_BEFORE_CLEAR_OUT`]th one. Then the
+/// thread clears out its deque ([`clear_out`]), as before a sleep.
 fn looks_in_vain(thread: &Thread) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
@@ -432,14 +436,15 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
 }
 
 /// Runs the newest ready tasks of the thread's own deque by plain calls, while the running task
-/// waits. `done` returns true when no incomplete task satisfies `mine`. The function returns in the
-/// following cases, so the caller must check `done` again:
+/// waits. The caller chooses `done` so that it returns true when no incomplete task satisfies
+/// `mine`. The function returns in the following cases, so the caller must check `done` again:
 ///
 /// * `done` returns true;
 /// * the newest task does not satisfy `mine`, or this thread may not start it, or the deque is
 ///   empty;
 /// * tasks with a priority are ready;
-/// * another context waits for this worker, or the scheduler is to be asked again;
+/// * another context waits for this worker, or a pass through the scheduler is due
+///   ([`ult::sched::may_go_on_in_place`]);
 /// * nested tasks have used much of the stack.
 ///
 /// A task that runs here may block this stack. That does no harm: the waiting task needs that task
@@ -469,15 +474,16 @@ pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(
 fn put_back(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: own thread only; the task belongs to the caller.
     unsafe { thread.deque.push(task) };
-    // A thief may have searched for the last time before its sleep between the pop and the push.
-    // That thief saw an empty deque.
+    // Between the pop and the push, another thread may have made the last search before its sleep.
+    // That thread saw an empty deque.
     thread.team().wake_one();
 }
 
-/// Number of the search in which a thief takes a lone task (the only task of a deque), counted from
-/// the first search that left a lone task to its owner. The owner usually starts such a task at
-/// once (a task, then `taskwait`), sooner than a thief could. Chosen: within so many searches the
-/// owner usually starts the task; any value from 3 to 8 will do.
+/// A lone task is the only task of a deque. In its first searches a thief leaves lone tasks to
+/// their owners; in the search with this number it takes one. The searches are counted from the
+/// first one that left a lone task. The owner usually starts a lone task sooner than a thief could:
+/// for example, the owner makes one task and then reaches a `taskwait`. Chosen: within so many
+/// searches the owner usually starts the task; any value from 3 to 8 will do.
 const LOOKS_AT_LONE_TASK: u32 = 4;
 
 /// Number of threads above which a team is large. In a large team a thread searches
@@ -485,8 +491,9 @@ const LOOKS_AT_LONE_TASK: u32 = 4;
 /// large machine has as many processors; any value from 128 to 512 will do.
 const LARGE_TEAM_THREADS: u32 = 256;
 
-/// Number of deques that one search between two jobs looks at in a large team. Chosen: the looks
-/// take as long as a task of half a microsecond; any value from 32 to 128 will do.
+/// Number of deques that one search between two jobs looks at in a large team. Chosen: to look at
+/// 64 deques takes about half a microsecond, the time of a short task; any value from 32 to 128
+/// will do.
 const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 
 /// Takes the oldest task of another thread's deque. A `patient` search leaves a lone task to its
@@ -516,8 +523,9 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };
         let ready = victim.deque.len();
         if ready == 0 {
-            // This check is sufficient before a sleep, too: behind the parker's fence, the length
-            // shows each task for which no thread was woken.
+            // This check is sufficient in the last search before a sleep, too. That search comes
+            // after the fence of the parker. After the fence, `len` counts each task whose pusher
+            // saw no sleeper, and so woke no thread.
             continue;
         }
         if spares && ready == 1 {
@@ -533,7 +541,8 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     steal_from_agents(thread)
 }
 
-/// Takes the oldest task of a free agent's deque, a child of a task that the agent has run.
+/// Takes the oldest task of a free agent's deque. Each task there is a child of a task that the
+/// agent has run.
 fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
     let team = thread.team();
     let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread));
@@ -547,10 +556,10 @@ const TASKS_MOVED_PER_DEQUE: u32 = 8;
 /// Takes a task that `thread`, a free agent, may start: from the members of the team, then from
 /// other agents.
 ///
-/// Tasks that this agent may not start, and that stand before a task that it may start, move to the
-/// team queue. As a rule these are tasks for the team alone. A `patient` agent moves at most
-/// [`TASKS_MOVED_PER_DEQUE`] of them from each deque. It also leaves a deque after the first moved
-/// task that other agents may start.
+/// The agent takes the oldest tasks of a deque, one after the other, until it may start one of
+/// them. The tasks that it may not start move to the team queue; as a rule only threads of the team
+/// may run them. A `patient` agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks. It
+/// leaves the deque earlier if it has moved a task that another agent may start.
 ///
 /// If an agent finds no task in this way, it ends, and the next agent continues with the remaining
 /// tasks. If the agent waits in a tied task instead, its search before it sleeps is not `patient`
@@ -642,8 +651,8 @@ fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     found
 }
 
-/// Returns the number of the thread whose deque is searched first. Near threads are chosen more
-/// often than others, if the machine has any.
+/// Returns the number of the thread whose deque is searched first. If the distances between the
+/// processors differ, near threads are chosen more often than far ones.
 fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     // SAFETY: own thread only.
     let draw = &mut unsafe { thread.own() }.draw;
@@ -652,10 +661,10 @@ fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     draw.victim(me, count) as u32
 }
 
-/// Number of incomplete children per thread of the team at which throttling holds a task back
-/// ([`throttle`]). Children that wait for dependences count, too. The limit bounds the memory of a
-/// producer that is faster than its tasks. Chosen: a window of a task graph that is so wide keeps
-/// every thread busy; any value from 128 to 512 will do.
+/// Number of incomplete children per thread of the team at which throttling holds their producer
+/// back ([`throttle`]). Children that wait for dependences count, too. The limit bounds the memory
+/// of a producer that is faster than its tasks. Chosen: with so many incomplete tasks of a task
+/// graph, every thread has work; any value from 128 to 512 will do.
 pub const CHILDREN_PER_THREAD: u64 = 256;
 /// Number of incomplete children that a task may have in a small team, whatever the number of its
 /// threads. Derived: what [`CHILDREN_PER_THREAD`] allows in a team of four threads.
@@ -663,8 +672,8 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 
 /// Slows a producer down, if `task_throttling` is on in [`env::settings`].
 ///
-/// If its deque is full ([`DEQUE_TASKS`]), the producer as a rule runs the tasks that it makes next
-/// at once ([`is_saturated`]). It runs some queued tasks instead in three cases: tasks with a
+/// If the deque of the producer is full ([`DEQUE_TASKS`]), the producer as a rule runs each new
+/// task at once ([`is_saturated`]). It runs some queued tasks instead in three cases: tasks with a
 /// priority are ready, task-aware MPI is on, or the producer runs on a free agent.
 ///
 /// If the producer has too many incomplete children, it runs some queued tasks. Then it yields
@@ -678,9 +687,9 @@ pub fn throttle(here: CurrentThread) {
     }
 }
 
-/// Number of pending children (`Task::pending`) between two checks of the limits, which read words
-/// that other threads write. Chosen: a check costs little beside 32 tasks, and the deque grows
-/// little between two checks; any value from 16 to 64 will do.
+/// Number of pending children (`Task::pending`) between two checks of the limits. A check reads
+/// words that other threads write. Chosen: a check costs little beside 32 tasks, and the deque
+/// grows little between two checks; any value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
 #[cold]
@@ -701,9 +710,9 @@ fn look_how_many(here: CurrentThread) {
     }
 }
 
-/// Returns true if [`throttle`] has found the deque of the thread full, and no check since has
-/// found it half empty. Then the other threads have enough to do, and the thread runs the tasks
-/// that it makes at once.
+/// Returns true if [`throttle`] has found the deque of the thread full, and [`stays_saturated`] has
+/// not returned false since. Then the other threads have enough to do, and the thread runs each new
+/// task at once.
 #[inline(always)]
 pub fn is_saturated(thread: &Thread) -> bool {
     // SAFETY: own thread only.
@@ -719,9 +728,9 @@ pub fn stays_saturated(thread: &Thread) -> bool {
     stays
 }
 
-/// Runs some queued tasks if the thread is saturated. Called before a task that has to be queued
-/// all the same. Otherwise a producer of such tasks would run ahead of the other threads without
-/// bounds.
+/// Runs some queued tasks if the thread is saturated. The caller calls this before it queues a task
+/// that it cannot run at once. Otherwise a producer of such tasks would run ahead of the other
+/// threads without bounds.
 pub fn make_room(here: CurrentThread) {
     if stays_saturated(here.thread) {
         run_some(here, DEQUE_TASKS / 4);
@@ -801,15 +810,16 @@ pub fn run_all(here: CurrentThread) {
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
             // At every 32nd call (`CALLS_IN_PLACE` in `ult::sched`), `may_go_on_in_place` returns
-            // false even if no context waits. Then one pass through the scheduler is sufficient,
-            // and the tasks of the deque stay out of the team queue.
+            // false even if no context waits. In this case the second call returns true, and the
+            // agent continues after one pass through the scheduler. So the tasks of its deque stay
+            // there, and do not move to the team queue.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }
             run_some(here, 1);
             // SAFETY: own thread only.
             if unsafe { thread.own() }.begun != 0 {
-                break; // a task of the agent waits, and tasks to run meanwhile are found as in any wait
+                break; // a task of the agent waits; `help_until` below runs other tasks meanwhile
             }
         }
     }

@@ -9,26 +9,30 @@
 //! tasks of the other parts. An empty part costs a search one load.
 //!
 //! **No thread looks at a task twice in vain.** A thread may start a tied task only if the task
-//! descends from T, the newest tied task that the thread has begun. The answer never changes while
-//! T is the newest.
+//! descends from T, the newest tied task that the thread has begun. The result of this check never
+//! changes while T is the newest.
 //!
-//! Each part numbers its tasks in the order in which they are put there. T carries a mark for
-//! `urgent` and one for `rest` ([`TeamQueueMark`]): no tied task of that part with a smaller number
-//! descends from T. When T begins, it has no descendants, and the mark is the number of the next
-//! task. After each search that finds no task, the mark moves on.
+//! Each part numbers its tasks in the order in which they are put there. T carries two marks: a
+//! number for `urgent` and a number for `rest` ([`TeamQueueMark`]). A mark says that no tied task
+//! with a smaller number in that part descends from T. When T begins, it has no descendants. So
+//! each mark starts as the number of the task that is put into the part next. After each search
+//! that finds no task, the mark moves on.
 //!
-//! So a thread that waits in T and polls a part full of tasks that it may not start makes three
-//! loads and takes no lock, whatever priority these tasks have. Untied tasks, which every member
-//! may start, are kept apart. Few programs use free agents, so for `pool` the thread keeps the
-//! number instead ([`TeamQueueSeen`]), and no task pays for it.
+//! Suppose that a thread waits in T, and polls a part whose tasks it may not start. Such a search
+//! makes three loads and takes no lock, whatever priority the tasks have. Untied tasks, which every
+//! member may start, are kept apart.
 //!
-//! **A thread that may start the task is woken.** A new task wakes one sleeper, perhaps one that
-//! may not start it while another sleeper could. The first search that passes over such a task
-//! reports it ([`TeamQueueSearch::passed_over`]), and the caller wakes all sleepers. This happens
-//! at most once for each task.
+//! Few programs use free agents. So for `pool` there is no third mark in each task. Instead, each
+//! thread keeps one number for its newest tied task ([`TeamQueueSeen`]).
+//!
+//! **A thread that may start the task is woken.** A new task wakes one sleeper. It may happen that
+//! this sleeper may not start the task, but another sleeper may. The first search that passes over
+//! such a task reports it ([`TeamQueueSearch::passed_over`]), and the caller wakes all sleepers.
+//! This happens at most once for each task.
 //!
 //! Tried and rejected:
-//! * a search with a limit (a thread that goes to sleep has to know that no task is left);
+//! * a limit on the number of tasks that a search checks (a thread that goes to sleep has to know
+//!   that no task is left);
 //! * a queue per priority without a lock (the lock is held for a few instructions, and only some
 //!   tasks have a priority);
 //! * children that inherit the priority of their parents (5.2 §12.4: without the clause the
@@ -65,8 +69,9 @@ pub struct Marks {
 pub type TeamQueueMark = Cell<Marks>;
 
 /// How far a thread has searched `pool`, the part of free agents, for descendants of its newest
-/// tied task. If a younger task gets the address of an older one, the number is true for the
-/// younger task, too: all descendants of a task are younger than the task.
+/// tied task. That task is known by its address. If a younger task gets the same address, the
+/// number is true for the younger task, too. The tasks with smaller numbers are older than the
+/// younger task, and all descendants of a task are younger than the task.
 pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,
@@ -81,8 +86,8 @@ impl TeamQueueSeen {
 pub struct TeamQueueSearch {
     /// The task that the caller may start, if there is one.
     pub task: Option<NonNull<Task>>,
-    /// True if this search was the first to pass over some task for which not all sleepers were
-    /// woken. Then the caller must wake all sleepers.
+    /// True if the search has passed over a task for which not all sleepers have been woken yet.
+    /// Then the caller must wake all sleepers. Later searches do not report this task again.
     pub passed_over: bool,
 }
 
@@ -179,8 +184,9 @@ struct TeamQueuePart {
 /// The tasks of a part, by priority.
 type Levels = BTreeMap<i32, QueueLevel>;
 
-/// Number of priorities that keep their empty queues. A search walks over empty queues; programs
-/// that give every task a priority of its own must not make that walk long.
+/// Number of priorities up to which a part keeps the empty queues of its priorities. A search walks
+/// over empty queues. So beyond this number an empty queue is removed: otherwise programs that give
+/// every task a priority of its own would make that walk long.
 const KEPT: usize = 8;
 
 /// The tasks of one priority; tied and untied tasks each in the order of their numbers.

@@ -8,8 +8,8 @@
 //! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
 //!   pool ([`move_to_dedicated_worker`]).
 //! * A thread that owns its kernel thread stays: the program's own thread, or a member that does
-//!   not run as a ULT. The other threads move to another worker, which the pool starts once beyond
-//!   its limit ([`send_others_away`]).
+//!   not run as a ULT. The other threads move to another worker ([`send_others_away`]). The first
+//!   time, the pool starts a worker beyond its limit for them. Later it chooses an existing worker.
 //!
 //! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
 //! dedicated and accepts the group may steal from those deques. A moved context is marked as in a

@@ -9,7 +9,8 @@
 //! *stands in* for the blocked worker. It seizes the worker's gate, which is open while program
 //! code runs. It *adopts* all threads except the running one: it moves their contexts to its own
 //! list. It also steals what is queued at the blocked worker. Contexts can move because each thread
-//! has a TLS block of its own, with which only one kernel thread runs at a time:
+//! has a TLS block of its own, with which only one kernel thread runs at a time. The following
+//! rules decide which contexts move:
 //!
 //! * The running thread stays, with every older context of it.
 //! * The OpenMP thread that owns the blocked kernel thread may move too: the program's main thread,
@@ -21,24 +22,25 @@
 //! * A context that runs for no thread never moves: the loop of an idle pool worker, or the context
 //!   that stands in.
 //! * A thread with an assigned worker between two regions moves if it has something to do. Either
-//!   its next region has started, or a task that it took between the regions waits in the middle.
-//!   In the second case the context that waits for the region moves too.
+//!   its next region has started, or it took a task between the regions, and this task is suspended
+//!   now. In the second case the context that waits for the region moves too.
 //!
 //! *It ends as soon as possible.* When the blocked worker enters its scheduler, it *recalls* the
 //! workers that stand in for it: it wakes them (`Worker::recall`). At its next switch point a
 //! worker that stands in resumes its own context. All its other contexts go back to the worker that
-//! was blocked ([`give_back`]). The running code of a worker that stands in may spin. A context
-//! then counts as waiting behind that code, so the monitor interrupts it. If the running code
-//! blocks, a third worker stands in, for the same blocked worker and since the same time, and gives
-//! back what it adopts. At the end of an outermost region, or of a thread with an assigned worker,
-//! no recall is needed. The context then returns by itself to its owner, the worker where it began
-//! ([`return_to`]).
+//! was blocked ([`give_back`]). A worker that runs program code is recalled too: the recall counts
+//! as a context that waits behind this code. So the monitor interrupts the code if it spins. If the
+//! running code blocks, a third worker stands in, for the same blocked worker and since the same
+//! time, and gives back what it adopts. At the end of an outermost region, or of a thread with an
+//! assigned worker, no recall is needed. The context then returns by itself to its owner, the
+//! worker where it began ([`return_to`]).
 //!
 //! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`], which
 //! takes contexts to another worker. A worker opens its parcels at every entry to the scheduler and
-//! at every full search. The sender of a parcel wakes the receiver, or makes it count as a worker
-//! with others behind its code. A kernel thread that stands in ends only on its own context. Its
-//! other contexts are then all suspended, hence on its list, and its queues are empty.
+//! at every full search. The sender of a parcel wakes the receiver. If the receiver does not sleep,
+//! the parcel counts as a context that waits behind the receiver's code. A worker that stands in
+//! gives its contexts back only in its own context. All other contexts are suspended then, hence on
+//! its list, and its queues are empty.
 //!
 //! *Wake-ups.* Code that makes a context ready wakes the worker on which the thread was when its
 //! region began, or when it began to wait. So a worker that stands in never sleeps without a time
@@ -97,8 +99,9 @@ unsafe fn stand_in(argument: *mut ()) {
     }
 }
 
-/// May this worker end standing in? The blocked worker has then passed a switch point, and the
-/// queues of this worker are empty, to which contexts here may have added ULTs.
+/// May this worker end standing in? True if the blocked worker has passed a switch point meanwhile,
+/// and the queues of this worker are empty. Contexts that run here may have added ULTs to these
+/// queues.
 fn may_end(me: &'static Worker) -> bool {
     // SAFETY: own kernel thread: asked by the scheduler of this worker.
     let since = unsafe { (*me.own()).stands_since };
@@ -129,8 +132,8 @@ fn adopt(blocked: &'static Worker, me: &'static Worker) -> bool {
     if !blocked.seize() {
         return false;
     }
-    // SAFETY: this thread has the gate, so the owner does not touch its part. This thread is the
-    // owner of the other part.
+    // SAFETY: this kernel thread has the gate of `blocked`, so the kernel thread of `blocked` does
+    // not touch that worker's own data. `me` is the worker of this kernel thread.
     let adopted = unsafe { adopt_seized(blocked, me) };
     blocked.let_go();
     blocked.publish_crowd();
@@ -181,8 +184,9 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     true
 }
 
-/// Updates the number of ULTs that each worker hosts. Contexts of one thread move together, and
-/// contexts of the thread that is `owner`'s own are no ULT.
+/// Updates the number of ULTs that each worker hosts. Contexts of one thread move together, so each
+/// thread counts once. The thread that owns the kernel thread of `owner` is no ULT, and does not
+/// count.
 pub(super) fn count_moved(
     moved: &[SuspendedContext],
     owner: &'static Worker,
@@ -336,8 +340,9 @@ pub(super) fn note_signalled(worker: &'static Worker) {
 /// Makes the calling context continue at `owner`, the worker where it began, from which another
 /// worker may have adopted it. Has no effect if the context is there.
 ///
-/// `owner` must enter its scheduler by itself, or be interrupted: the code that blocked there has
-/// ended, or will end.
+/// The context continues when `owner` enters its scheduler. The code that blocked `owner` has
+/// ended, or will end. Then `owner` enters its scheduler by itself, or the stall monitor interrupts
+/// it.
 pub fn return_to(owner: &'static Worker) {
     // In the child process of `fork(2)` the owner may have no kernel thread.
     while !ptr::eq(worker::register_current(), owner) && owner.watched.tid() != 0 {

@@ -1,8 +1,8 @@
 //! Where a worker searches for work.
 //!
-//! How long a worker searches before it sleeps lives in [`super::spin_policy`], and what the own
-//! contexts allow lives in [`super::suspended`]. A *full search* of a worker has these steps, in
-//! the order of ICS '21, Algorithm 2:
+//! How long a worker searches before it sleeps lives in [`super::spin_policy`]. The rules by which
+//! a worker's own contexts are resumed and seek jobs live in [`super::suspended`]. A *full search*
+//! of a worker has these steps, in the order of ICS '21, Algorithm 2:
 //!
 //! 1. Its own suspended contexts that are ready, unless a deeper or older gang waits in its gang
 //!    deque. Where these contexts only let others run first, steps 3 and 4 sometimes come before
@@ -20,11 +20,13 @@
 //! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
 //! ready context while an unfinished context of a deeper or older gang is suspended here. It *holds
 //! back* both. All contexts of this worker wait in the scheduler, so none of them spins for the
-//! held-back thread yet. But the events that they wait for may need that very thread: a thread of
-//! another group may hold a lock across its region. So if the worker finds nothing else for
-//! [`HOLD_BACK_TIME`], it takes one of the held-back ULTs or contexts. A worker that sleeps takes
-//! it at the end of that sleep. A worker that polls without limit takes it by the clock
-//! ([`Refused`]). `docs/models/gang.md` has the runs that show both sides.
+//! held-back thread yet. But the events that they wait for may need that very thread. For example,
+//! a context here waits for a lock, and a thread of another group holds this lock while it executes
+//! a region of a younger gang. That region cannot end while one of its threads is held back here.
+//! So if the worker finds nothing else for [`HOLD_BACK_TIME`], it takes one of the held-back ULTs
+//! or contexts. A worker that sleeps takes it at the end of that sleep. A worker that polls without
+//! limit takes it by the clock ([`Refused`]). `docs/models/gang.md` has the runs that show both
+//! sides.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
@@ -52,10 +54,10 @@ pub(super) const HOLD_BACK_TIME: Duration = Duration::from_micros(200);
 const TICKS_PER_FULL_SEARCH: u32 = 16;
 
 /// Every `TICKS_PER_UNRANKED_RESUME`th tick, resume ranks do not count. Of a gang's ready contexts,
-/// the worker then resumes the one that has been suspended longest. Otherwise threads that run and
-/// wait by turns could pass over a thread that they all wait for. Chosen: a multiple of
-/// [`TICKS_PER_FULL_SEARCH`], and rare, because resume ranks are right as a rule; any value from
-/// 128 to 512 will do.
+/// the worker then resumes the one that has been suspended longest. Otherwise threads with low
+/// resume ranks could be resumed again and again, while they all wait for a ready thread with a
+/// higher one. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], and rare, because resume ranks are
+/// right as a rule; any value from 128 to 512 will do.
 const TICKS_PER_UNRANKED_RESUME: u32 = 256;
 
 /// Once in `TICKS_PER_NEW_FIRST` ticks, new work starts before a context that merely yielded is
@@ -65,8 +67,8 @@ const TICKS_PER_UNRANKED_RESUME: u32 = 256;
 /// only a full search decides so; any value from 32 to 128 will do.
 const TICKS_PER_NEW_FIRST: u32 = 64;
 
-/// The search between two jobs, without polling: of the newest suspended context only, or a full
-/// search where that is needed.
+/// The one search between two jobs. It covers the newest suspended context and the jobs for that
+/// context. Where more is needed, it is a full search. Only [`super::next`] repeats searches.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // owner's part meanwhile.
@@ -75,7 +77,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
     // In regions whose threads were seen spinning or blocking, the ready context with the lowest
     // resume rank must come first, so a full search is needed. It is not needed if the newest
-    // context only yields to tasks: then its `seek` decides.
+    // context yields and seeks jobs itself: the jobs that its `seek` finds come first then.
     let ranks = || {
         own.suspended.is_shared()
             && !own.suspended.newest_asks()
@@ -360,8 +362,8 @@ pub(crate) fn wake_vacant_behind_fence() -> bool {
 
 // ---- what is held back ------------------------------------------------------
 
-/// Is something held back? Called after a search in vain: what is then still in a gang deque, here
-/// or elsewhere, or is ready, is held back.
+/// Is something held back? Called after a search that found nothing. So if a ULT is still in a gang
+/// deque, here or at another worker, or a context here is ready, it is held back.
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
@@ -436,23 +438,25 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     }
 }
 
-/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. The same
-/// contexts are suspended as before, if none was suspended or resumed. The queues may have changed.
+/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. If no
+/// context was suspended or resumed meanwhile, the last report about suspended contexts still
+/// holds, and only the queues are reported again.
 ///
 /// # Safety
 /// Own kernel thread.
 pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     // SAFETY: as the caller says.
     unsafe {
-        // No check is made whether the synchronization point is over, so none is noted.
+        // The noted synchronization point may be over. Only `SuspendedContexts::others` would find
+        // that out, and it is not always called here. So the note is cleared.
         (*worker.own()).sync_point = core::ptr::null();
         publish_crowd_as_before(worker);
     }
 }
 
-/// [`publish_crowd`] for the code that ran before, on this worker. If no context was suspended or
-/// resumed meanwhile, the last report about suspended contexts still holds. The queues may have
-/// changed.
+/// [`publish_crowd`] where the running code has the same thread, gang and region as at the last
+/// report. If no context was suspended or resumed since, that report about suspended contexts still
+/// holds, and only the queues are reported again.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -480,8 +484,9 @@ fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
         // (`SuspendedContexts::others`) sees the event, or the waker sees the counter.
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        // A job may have come, or been left to other threads, before the thread was counted. No
-        // thread will announce that job again, so the worker is called here.
+        // There may already be a job for the thread. It may have come before the thread was
+        // counted. Or the searches may have left it to its owner for a while. No thread will
+        // announce that job again. So the worker is called to its scheduler here.
         if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }

@@ -22,8 +22,9 @@
 //! of another context. Two exceptions exist, in which a job runs on the stack of a waiting context:
 //! after [`run_jobs_on_own_stacks`], and if the address space is limited (`runner`).
 //!
-//! A ULT that has not started ([`crate::spawn::UltStart`]) is a job too. It has a role of its own:
-//! its gang and its TLS block.
+//! Each context has a *role* (`worker::Role`): the gang, the region and the thread that it runs
+//! for, and its TLS block. A job that a waiting context seeks runs in the role of that context. A
+//! ULT that has not started ([`crate::spawn::UltStart`]) is a job too, and has a role of its own.
 //!
 //! What does not live here:
 //!
@@ -134,8 +135,9 @@ pub struct Wait<'a> {
     pub sleepers: Option<&'a AtomicU32>,
     /// How long the worker polls before it sleeps.
     pub spin: Spin,
-    /// The context only lets others run first, and has no condition to wait for. It may be resumed
-    /// as soon as a newer context of this worker is suspended.
+    /// The context only lets others run first, and needs no event to continue. As soon as a newer
+    /// context of this worker is suspended, this context may be resumed. Until then `ready`
+    /// decides.
     pub yields: bool,
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,
@@ -154,23 +156,25 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// The position of a context among the contexts that wait for events of one object. The events
-/// happen in a known order, or many contexts wait for the same event.
+/// The position of a context in an *order*: a known order in which contexts that wait for one
+/// object become ready.
 ///
-/// The suspended contexts with the same object and event become ready in the order of their
-/// positions. So no context is ready while one with a lower position is not. Contexts with equal
-/// positions become ready together. The scheduler polls only the contexts with low positions, so
-/// the time of a search does not grow with the number of waiting contexts.
+/// Contexts with the same object and event are in one order. While a context of the order is not
+/// ready, no context with a higher position is ready. Contexts with equal positions always become
+/// ready together. The scheduler polls only the contexts with low positions, so the time of a
+/// search does not grow with the number of waiting contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadyOrder {
     /// Address of the object: the counter of a barrier, a lock. Never 0.
     pub object: NonZeroUsize,
-    /// Which event of the object, if contexts that wait for different events may be suspended at
-    /// the same time. Otherwise 0.
+    /// Separates the orders at one object. Contexts that wait for different events of the object,
+    /// such as two barriers of one team, may be suspended at the same time. They have different
+    /// numbers here. 0 if the object has one order only.
     pub event: u64,
-    /// The context's position in the order. Contexts that become ready together may have different
-    /// positions. The position decides which of them are polled first. In which order they are
-    /// resumed depends on their gangs, their resume ranks, and how long they have been suspended.
+    /// The context's position in the order. Contexts with different positions may become ready
+    /// together too, as at a barrier. The scheduler then first polls the contexts with the lowest
+    /// positions. In which order it resumes them depends on their gangs, their resume ranks, and
+    /// how long they have been suspended.
     pub position: u64,
 }
 
@@ -189,8 +193,8 @@ pub struct WaitTraits {
     pub rank: u32,
     /// The thread waits for all threads and tasks of the team whose counter is `Wait::sleepers`.
     /// The thread need not be resumed while another thread of the team runs outside of such a wait,
-    /// or while the team has a task to run. Code that ends the synchronization point without a wait
-    /// calls [`end_sync_point`].
+    /// or while the team has a task to run. The last thread at a barrier ends the synchronization
+    /// point, and does not wait itself: such a thread calls [`end_sync_point`].
     pub synchronizes: bool,
     /// The thread may start any task of the team whose counter is `Wait::sleepers`. When the worker
     /// searches the queues of other threads, one such thread seeks for all of them.
@@ -494,8 +498,10 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    // This count is separate from `ticks`. If jobs also advanced `ticks`, they would do so twice
-    // each, and `ticks` might skip the multiples of 16, at which a full search happens.
+    // This count is separate from `ticks`, which `look::quickly` increments. If the answer here is
+    // no, `look::quickly` follows as a rule, so a job would advance a common count twice. Then
+    // `look::quickly` might see odd values only, and never make the full search at a multiple of
+    // 16.
     own.in_place = own.in_place.wrapping_add(1);
     !own.in_place.is_multiple_of(CALLS_IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }

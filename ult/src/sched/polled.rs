@@ -32,10 +32,10 @@ use crate::{arch, park, pool};
 /// should stay short; any value from 4 to 16 will do.
 const QUESTIONS_PER_LOOK: usize = 8;
 
-/// How often a condition is evaluated before the context is suspended: if other contexts wait
-/// behind the running code, and if none does. An answer under way comes within some microseconds,
-/// and an evaluation takes at least 50 ns. Chosen: 96 evaluations take about as long; any value
-/// from (1, 48) to (4, 192) will do.
+/// How often a condition is evaluated before the context is suspended. The first number applies if
+/// other contexts wait behind the running code, the second one if none does. An answer under way
+/// comes within some microseconds, and an evaluation takes at least 50 ns. Chosen: 96 evaluations
+/// take about as long as such an answer needs; any value from (1, 48) to (4, 192) will do.
 const FIRST_LOOKS: (u32, u32) = (2, 96);
 
 struct PolledEntry {

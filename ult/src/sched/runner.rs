@@ -111,8 +111,8 @@ fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
     }
 }
 
-/// The runner `ult` receives a job. It keeps the stack that was reserved for the job. If it already
-/// has one, it gives one of both back.
+/// The runner `ult` receives a job, for which a stack may have been reserved. The runner keeps this
+/// reservation. If it already has one from an earlier job, one of the two is released.
 ///
 /// # Safety
 /// Own kernel thread, in its scheduler; a runner of this worker.
@@ -246,7 +246,7 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
         worker::switch_mode(worker, role.thread);
         worker::play(worker, role);
     }
-    // The locals of the context that was left may outlive it.
+    // The local words may still be those of a context that was left, and that may have ended since.
     worker::set_locals(Locals::default());
     enter_program();
     // SAFETY: the code that made the job guarantees it.
@@ -292,8 +292,9 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
                 running = mate;
             }
             found => {
-                // SAFETY: as above. The context that is resumed next runs with its own TLS block
-                // from here on, which no other context runs with while it is suspended here.
+                // SAFETY: as above. If a context is resumed next, the worker switches to its TLS
+                // block here. No other kernel thread runs with that block, because the context was
+                // suspended here.
                 unsafe {
                     worker::end_mode(worker);
                     worker::play(

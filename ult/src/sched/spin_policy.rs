@@ -13,12 +13,13 @@
 //!   ended in a sleep. The wake-ups cost 4 % of a QR factorization of order 500.
 //! * A fixed millisecond or more, the choice of libgomp and libomp. It costs processor time in
 //!   programs that fork a region now and then.
-//! * Yielding the processor, at each reading of the clock beyond the lower bound, or 16 times
-//!   before the sleep on a crowded machine. From Linux 6.18 on a thread that yields goes to the end
-//!   of its time slice. Next to a thread that spins, 16 yields cost 50 ms, while a thread that
-//!   sleeps and is woken runs soon.
-//! * Counting a woken thread as awake only when it runs. On a shared processor it runs when its
-//!   waker sleeps, and the waker polled for its full time before that.
+//! * Yielding the processor. One version yielded at each reading of the clock, after the least time
+//!   that [`Spin`] asks for. Another one yielded 16 times before the sleep, on a crowded machine.
+//!   From Linux 6.18 on a thread that yields goes to the end of its time slice. Next to a thread
+//!   that spins, 16 yields cost 50 ms, while a thread that sleeps and is woken runs soon.
+//! * Counting a woken thread as awake only when it runs. If it shares a processor with its waker,
+//!   it runs only when the waker sleeps. Until then the waker did not count it. So the waker polled
+//!   for its full time, and kept the processor from the woken thread.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
@@ -100,10 +101,11 @@ impl Spin {
 /// [`LEAST_PENALTY_WAITS`] waits. If the first wait after these is preempted again, the worker
 /// backs off for twice as many waits, up to [`MOST_PENALTY_WAITS`].
 ///
-/// *No other program.* If no more threads of the machine want to run than this process has
-/// processors, no other program took the worker's time ([`others_may_run`]). If time was lost and
-/// no thread took the worker's place, the hypervisor gave the time to other machines. Sleeping
-/// saves nothing there, and each wake-up is expensive.
+/// *No other program.* Compare the number of kernel threads of the machine that want to run with
+/// the number of processors of this process. If it is not larger, no other program took the
+/// worker's time ([`others_may_run`]). If time was lost and no thread took the worker's place, the
+/// hypervisor gave the time to other machines. Sleeping saves nothing there, and each wake-up is
+/// expensive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinHistory {
     micros: u32,
@@ -133,8 +135,9 @@ impl Awake {
 
     fn now() -> Self {
         let mut usage = core::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // This call goes past the C library, whose function answers for the OpenMP thread.
-        // SAFETY: a valid out pointer; all zeros are a value, should the call fail.
+        // The layer above may define `getrusage` for the program, with an answer for the OpenMP
+        // thread. So this function asks the kernel directly.
+        // SAFETY: a valid out pointer. If the call fails, all zeros stay, which are a valid value.
         let usage = unsafe {
             crate::arch::system_call(
                 libc::SYS_getrusage as usize,
@@ -163,8 +166,9 @@ impl Awake {
     }
 }
 
-/// Waits for which a worker backs off the first time. Chosen: a sample of the machine per 64 waits
-/// costs little where other programs stay; any value from 32 to 128 will do.
+/// Waits for which a worker backs off the first time. After these waits the worker polls again, to
+/// find out whether the other program is still there. Chosen: one such test per 64 waits costs
+/// little if it is; any value from 32 to 128 will do.
 const LEAST_PENALTY_WAITS: u32 = 64;
 /// Waits for which a worker backs off at most. Derived: five doublings of [`LEAST_PENALTY_WAITS`].
 const MOST_PENALTY_WAITS: u32 = 2048;
@@ -270,9 +274,9 @@ pub(super) struct SpinPolicy {
     spin: Spin,
     limit: u32,
     backs_off: bool,
-    /// The limit of searches on a crowded machine, and whether the machine was crowded at the last
-    /// one.
+    /// The limit of searches on a crowded machine.
     few: u32,
+    /// The machine was crowded at one of the searches of this wait.
     crowded: bool,
     looks: u32,
     /// When the worker last woke up, and the first reading of the clock in this wait; unknown
@@ -295,9 +299,9 @@ pub(super) struct SpinPolicy {
 const CROWDED_LOOKS: u32 = 128;
 
 /// Searches before sleeping, at least, on a crowded machine: about 3 µs. The worker uses this limit
-/// while it backs off, and while the program has kernel threads in regions for all processors: the
-/// awaited work then surely needs the processor. Chosen: a few searches find work that is just
-/// being queued; any value from 4 to 16 will do.
+/// while it backs off. It also uses the limit if the program has as many kernel threads in regions
+/// as there are processors. The work that the worker waits for then certainly needs the processor.
+/// Chosen: a few searches find work that is just being queued; any value from 4 to 16 will do.
 const LEAST_CROWDED_LOOKS: u32 = 8;
 
 /// Microseconds up to which a limit is counted in searches and not by the clock. Chosen:
@@ -422,9 +426,9 @@ impl SpinPolicy {
 }
 
 /// Do more kernel threads of this machine want to run than this process has processors? If not, no
-/// other program took this worker's time: the thread that ran instead has another processor by now,
-/// or belongs to this process. (A sleeper is often woken on its waker's processor.) True if the
-/// system does not say.
+/// other program took this worker's time. The thread that ran here instead has another processor by
+/// now, or belongs to this process. It may be a sleeper, which the kernel often wakes on its
+/// waker's processor. True if the system does not say.
 #[cold]
 fn others_may_run() -> bool {
     proc_file::parse_start(c"/proc/loadavg", runnable).is_none_or(|count| count > cores())

@@ -1,5 +1,6 @@
-//! A context that changes its thread-local storage and continues. A thread with a kernel thread of
-//! its own uses it: for its share of a region, it runs with the storage of its thread number.
+//! A context that changes its thread-local storage and continues. The layer above uses this for a
+//! thread that has a kernel thread of its own. Such a thread runs its share of a region with the
+//! storage of its thread number.
 //!
 //! The owner of that storage is known to the layer above. The storage of a context that starts or
 //! is resumed lives in [`crate::spawn`] and [`crate::ult`].

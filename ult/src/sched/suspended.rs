@@ -17,10 +17,10 @@
 //! context of the thread is resumed.
 //!
 //! **A team of one thread.** An older context of a thread may be resumed and suspended again. It is
-//! then the newest, and the contexts of the thread's inner regions are asked no more. The other
-//! threads of the inner teams find those jobs. A team of one has no other threads. So its context
-//! is asked although it is not the newest ([`super::Wait::alone`]), unless a newer one was
-//! interrupted in program code.
+//! then the newest. The contexts of the thread's inner regions are no longer the newest, so they
+//! are no longer asked for jobs. As a rule the other threads of an inner team find the jobs of that
+//! team. A team of one thread has no other threads. So its context is asked although it is not the
+//! newest ([`super::Wait::alone`]), unless a newer one was interrupted in program code.
 //!
 //! **The strictest gang.** Consider the gangs of the contexts here that have not finished
 //! ([`super::Wait::finished`]). The deepest of them, and among equally deep ones the oldest, is the
@@ -29,12 +29,12 @@
 //!
 //! **Order.** Of several ready contexts, the worker resumes the one of the deepest gang, then the
 //! one of the oldest gang. Within a gang it resumes the one with the lowest *resume rank*
-//! ([`super::WaitTraits::rank`]). At a barrier this is the thread's number. The reason: threads
-//! that spin wait for thread 0, or for the thread before them. Then comes the context that has been
-//! suspended longest, so that contexts that yield run in a circle. Contexts that were interrupted,
-//! or that yield, have the highest resume rank. They come after contexts that were released.
-//! Sometimes resume ranks do not count, so that no context is passed over for ever (`look`,
-//! `yielding`).
+//! ([`super::WaitTraits::rank`]). At a barrier this is the thread's number. Low numbers come first
+//! because program code that spins usually waits for thread 0, or for the thread before its own.
+//! Among equal resume ranks, the context comes first that has been suspended longest, so that
+//! contexts that yield run in a circle. Contexts that were interrupted, or that yield, have the
+//! highest resume rank. They come after contexts whose event has happened. Sometimes resume ranks
+//! do not count, so that no context is passed over for ever (`look`, `yielding`).
 //!
 //! **Synchronization points.** A thread at a barrier or a join waits for all threads and tasks of
 //! its team. While a thread of the team runs, or the team has tasks to run, it is of no use to
@@ -178,10 +178,11 @@ impl SuspendedContexts {
         }
     }
 
-    /// The thread has suspended a newer context, so its older one can no longer start tasks. If
-    /// fewer than [`POLLED_PER_ORDER`] polled contexts of that order can start tasks, one more is
-    /// added to the list. The same happens if a context that is not in the list has the lowest
-    /// position.
+    /// The thread has suspended a newer context, so its older one in the list can no longer start
+    /// tasks. Then other polled contexts of the older one's order ([`super::ReadyOrder`]) have to
+    /// start them. If fewer than [`POLLED_PER_ORDER`] of these can, the first unpolled context of
+    /// the order is added to the list. It is also added if its position is lower than the positions
+    /// of all of these.
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;
@@ -207,10 +208,11 @@ impl SuspendedContexts {
         }
     }
 
-    /// Removes one context from the list, if enough other polled contexts become ready with the
-    /// newest one. It is the one with the last position among the [`DEMOTION_SEARCH`] entries
-    /// before the newest. It is never a context of the thread `running`. That thread has a newer
-    /// context, which runs and is not in this list, and which may depend on the older one.
+    /// Moves one context from the list to `unpolled`, if enough others stay in the list. Consider
+    /// the [`DEMOTION_SEARCH`] entries before the newest. If at least [`POLLED_PER_ORDER`] of them
+    /// are in the order of the newest, the one with the last position is moved. It is never a
+    /// context of the thread `running`. That thread has a newer context, which runs and is not in
+    /// this list, and which may depend on the older one.
     #[cold]
     fn poll_fewer(&mut self, running: *const ThreadMode) {
         let Some((newest, others)) = self.entries.split_last() else { return };
@@ -247,7 +249,7 @@ impl SuspendedContexts {
         self.entries.iter().any(|entry| entry.role.is_of_a_region())
     }
 
-    /// Does the newest context only yield to the jobs that its `seek` finds?
+    /// Does the newest context yield, and seek the jobs that may run before it continues?
     pub(super) fn newest_asks(&self) -> bool {
         self.entries.last().is_some_and(|entry| entry.yields && entry.seek.is_some())
     }
@@ -455,7 +457,7 @@ impl SuspendedContexts {
         (!self.entries[last].interrupted).then(|| self.take(last))
     }
 
-    /// Takes the newest context with this role that seeks jobs.
+    /// Takes the newest context of this role's thread and region that seeks jobs.
     pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<SuspendedContext> {
         let waits = |entry: &SuspendedContext| {
             entry.role.thread == role.thread && entry.role.region == role.region && entry.seek.is_some()
@@ -593,8 +595,8 @@ impl SuspendedContexts {
         }
     }
 
-    /// A job for a context of the gang `gang`, or for a context that may be resumed while `gang`
-    /// and the strictest gang here bind the worker.
+    /// Finds a job for a context of `gang`, or for a context that neither `gang` nor the strictest
+    /// gang here would hold back.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
@@ -696,9 +698,10 @@ impl SuspendedContexts {
             .any(|e| e.role.thread != running.thread && !e.finished && eligible(e.role.tag, running.tag))
     }
 
-    /// Finds a context of another thread that runs for no region now, and returns its counter of
-    /// sleepers. The context is a thread between two regions, or an idle worker's own context,
-    /// which has no counter. If both are here, the thread comes first.
+    /// Finds a resting context of another thread, and returns its counter of sleepers. A *resting*
+    /// context runs for no region now. It belongs to a thread between two regions, or it is an idle
+    /// worker's own context, which has no counter. If both are here, the one with a counter comes
+    /// first.
     pub(super) fn resting(&self, thread: *const ThreadMode) -> Option<Option<&AtomicU32>> {
         if self.resting == 0 {
             return None;

@@ -11,8 +11,8 @@
 //! 1. A ULT that waits to be started here.
 //! 2. A context of another thread that can be resumed. Contexts of the same gang come first, by
 //!    resume rank, and among equal resume ranks the one that was suspended longest. Then comes the
-//!    context of any other gang that was suspended longest. So threads that spin by turns run in a
-//!    circle.
+//!    context of any other gang that was suspended longest. So threads that spin in program code
+//!    here run one after the other, in a circle.
 //! 3. A job of another thread. Sometimes such a job comes before the contexts.
 //!
 //! The worker never runs a job of the yielding thread, which is in the middle of its code and may
@@ -28,8 +28,8 @@ use crate::stall::Watched;
 use crate::worker::{self, Role, ThreadMode, Worker, WorkerOwn};
 
 /// Every `YIELDS_PER_HELD_BACK_ULT`th yield while gang ULTs are queued here, one of them starts
-/// although it may not be eligible, because the spinning code may wait for it. Chosen: a few
-/// circles through the eligible threads come first; any value from 4 to 16 will do.
+/// although it may not be eligible, because the spinning code may wait for it. Chosen: the eligible
+/// threads run a few times first; any value from 4 to 16 will do.
 const YIELDS_PER_HELD_BACK_ULT: u32 = 8;
 /// Every `YIELDS_PER_OLDEST`th yield, the context that has been suspended longest is resumed,
 /// whatever its gang. Chosen: two gangs that wait for each other then continue, and most yields
@@ -162,10 +162,10 @@ impl Demand {
     }
 }
 
-/// Does the code at `site` wait by repeated calls to yield? True from the `CALLS_TO_DEMAND`th call
-/// on that the calling kernel thread makes from there without a switch point between. From then on
-/// it is true for every call from there in the process. Call it once per yield, while another
-/// context waits behind the caller.
+/// Does the code at `site` wait by repeated calls to yield? The answer becomes true at the
+/// `CALLS_TO_DEMAND`th call in a row that one kernel thread makes from `site` without a switch
+/// point in between. From then on it is true for every call from `site`, on all kernel threads of
+/// the process. Call it once per yield, while another context waits behind the caller.
 pub fn demands(site: usize) -> bool {
     if crate::stall::is_known_wait(site) {
         return true;
@@ -278,8 +278,9 @@ fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<N
 }
 
 fn job_of_another(own: &WorkerOwn, thread: *const ThreadMode) -> Option<Next> {
-    // `BeforeSleep` takes a task at once that `Steal` would leave to its owner for a few searches.
-    // Code that is seen to wait may have no second search.
+    // A `Steal` search leaves a task to its owner for a few searches. `BeforeSleep` takes the task
+    // at once. That is right here, because the yielding code is seen to wait, and this worker may
+    // make no further search.
     job(own
         .suspended
         .seek(SearchScope::Own, thread)

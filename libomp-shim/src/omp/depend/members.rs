@@ -3,9 +3,9 @@
 //! What lives here: a vector of members. What does not: which tasks are members, and why
 //! ([`super::table`]).
 //!
-//! Rejected: `smallvec`, which takes storage for more than two members from the C library. The sets
-//! of a task for which 100,000 others wait then left a megabyte in the arena of each thread that
-//! had made some of them.
+//! Rejected: `smallvec`, which takes storage for more than two members from the C library. When
+//! 100,000 tasks waited for one task, the sets then left a megabyte in the C library's arena of
+//! each thread that had made some of these sets.
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};

@@ -9,8 +9,8 @@
 //! first node in line.
 //!
 //! Tried and rejected:
-//! * taking all mutexes or none (a thread that releases some must wake the nodes that queued
-//!   meanwhile);
+//! * taking all mutexes or none (a thread that cannot get all of them releases the others, and must
+//!   wake the nodes that queued for these meanwhile);
 //! * trying for the mutexes when a thread wants to start the task (threads then look at tasks that
 //!   they cannot start).
 

@@ -3,9 +3,9 @@
 //! What lives here: edges, the count of predecessors, references, and the completion of a node.
 //! What does not: the choice of predecessors ([`super::table`]), and mutexes ([`super::mutexes`]).
 //!
-//! *Edges.* An edge is stored in the waiting node, and linked into the list of the node for which
-//! it waits. So an edge needs neither memory of its own nor a reference: a node that still waits is
-//! not complete, hence alive. A list grows at its head only, until its node completes. Then one
+//! *Edges.* An edge is stored in the waiting node, and linked into the list of the predecessor. So
+//! an edge needs no memory of its own. It needs no reference either: a waiting node is not
+//! complete, hence alive. A list grows at its head only, until the predecessor completes. Then one
 //! exchange takes the list and closes it. Only the generating task adds edges, so an addition
 //! competes only with the closing of the list.
 //!
@@ -18,10 +18,11 @@
 //! * each successor that queues its work on a device, if this node's task does so, too;
 //! * with a race detector, each successor.
 //!
-//! *The last share.* Each thread that counts down subtracts its share: 1 for a completed
-//! predecessor, [`GUARD`] minus the number of edges for the guard, 1 for a reference. If the count
-//! equals the share of a thread, that thread is the last one. It need not subtract the share,
-//! because no other thread subtracts from the count again.
+//! *The last share.* Each thread that counts down subtracts its share from the count. In the count
+//! of predecessors, the share of a completed predecessor is 1. The share of the guard is [`GUARD`]
+//! minus the number of edges. In the count of references, each share is 1. If a thread finds that
+//! the count equals its own share, all other shares have been subtracted. So this thread is the
+//! last one, and may leave its share in the count: no other thread subtracts from the count again.
 //!
 //! *Two lists.* A task that queues its work on a device has a second list, for successors that
 //! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
@@ -34,9 +35,10 @@
 //!
 //! Tried and rejected:
 //! * a lock and a vector of successors per node (two atomic operations and an allocation per edge,
-//!   and an addition to a counter that both sides write);
-//! * a guard of one on the count of predecessors, with an addition per edge (now the subtraction
-//!   that takes the guard off adds the number of all edges);
+//!   and an addition to a counter that both the generating task and completing threads write);
+//! * a guard of one on the count of predecessors, with an addition to the count per edge (now one
+//!   subtraction, of [`GUARD`] minus the number of edges, takes the guard off and counts all
+//!   edges);
 //! * all data in one block of three lines, written anew for each task.
 
 use core::cell::{Cell, OnceCell, UnsafeCell};
@@ -65,9 +67,9 @@ pub use queues::Queued;
 /// while edges are entered.
 const GUARD: u32 = 1 << 31;
 
-/// The value of [`Node::predecessors`] when the wait for which a node stands may end. No number of
-/// predecessors has this value, with or without the guard: so many edges would not fit into the
-/// memory of a machine.
+/// If a context waits for the node ([`NodeGoal::Wait`]), [`Node::predecessors`] gets this value
+/// when the context may go on. No count of predecessors has this value, with or without the guard:
+/// the memory of a machine has no room for so many edges.
 const READY: u32 = 1 << 30;
 
 /// The value of [`Node::entered`] for a node whose only edge is linked without a guard.
@@ -130,10 +132,10 @@ const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 
 // SAFETY: the cells belong to one thread at a time, each ordered after the one before. The creating
 // thread writes them until `release_guard`, or the edge of `precede_alone`, publishes the node.
-// Then they belong to the thread that finds the count at its end. Then they belong to each thread
-// that hands the node a mutex (under that mutex's lock), and at last to the thread that completes
-// the task. `uses`, `entered` and `newest` belong to the generating task throughout. Edges are
-// constant once they are in a list.
+// Then they belong to the thread that finds only its own share in the count of predecessors. Then
+// they belong to each thread that hands the node a mutex (under that mutex's lock), and at last to
+// the thread that completes the task. `uses`, `entered` and `newest` belong to the generating task
+// throughout. Edges are constant once they are in a list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
 unsafe impl Send for Node {}
@@ -230,8 +232,9 @@ impl Node {
     pub fn drop_reference(node: NonNull<Self>) {
         // SAFETY: the caller's reference keeps the node alive until here.
         let references = unsafe { &node.as_ref().references };
-        // ORDERING: Acquire, pairs with the subtraction by others: the thread with the only
-        // reference comes after every other use. No other thread can make a new reference then.
+        // ORDERING: Acquire, pairs with the subtraction by others. A thread that finds only its own
+        // reference thus comes after all uses of the node by other threads. No other thread can
+        // make a new reference then.
         let is_last = references.load(Ordering::Acquire) == 1
             // ORDERING: AcqRel; Release publishes our uses to the last thread, Acquire as above.
             || references.fetch_sub(1, Ordering::AcqRel) == 1;
@@ -305,9 +308,10 @@ impl Node {
     /// Makes `successor` wait for this node, unless this node is complete. Called by the task that
     /// generated both tasks.
     pub(super) fn precede(&self, successor: &TableRef) {
-        // The generating task enters the edges of one task after the other. So if this edge exists
-        // already, it is the newest one. (A freed node cannot be confused with a new node at its
-        // address: the freed node has waited for this one, so this list would be closed.)
+        // The generating task enters all edges of one task before it enters those of the next task.
+        // So if this edge exists already, it is the newest one. `newest` may also be the address of
+        // a freed node, which a new node has now. That does no harm: the freed node waited for this
+        // node, so this node is complete, and the new node needs no edge.
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
             if hangs && tool::is_on() {
@@ -366,9 +370,9 @@ impl Node {
         hangs
     }
 
-    /// Returns the list to which a successor is added, if both nodes have [`Rare`] data. Also notes
-    /// the predecessor: for the order of regions on GPUs, and in the successor if both tasks queue
-    /// their work.
+    /// Returns the list to which a successor is added, if both nodes have [`Rare`] data. If both
+    /// nodes have a place in the order of regions on GPUs, that order learns that the successor
+    /// follows this node. If both tasks queue their work, this node is noted in the successor.
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
         if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {
@@ -394,8 +398,8 @@ impl Node {
     }
 
     /// Notifies a detector of races that the task begins, or that the context waiting for the node
-    /// goes on. The code that follows comes after the noted predecessors, and after the earlier
-    /// holders of the node's mutexes.
+    /// goes on. For the detector, the code that follows happens after the noted predecessors, and
+    /// after the earlier holders of the node's mutexes.
     pub(in crate::omp) fn notify_begin(&self) {
         let Some(rare) = self.rare() else { return };
         for node in rare.after.take() {
@@ -404,9 +408,9 @@ impl Node {
         self.for_each_mutex(sanitize::after);
     }
 
-    /// Notifies a detector of races that the task ends. The work of the running code so far comes
-    /// before the successors of the task, and before the next holders of its mutexes. Called before
-    /// the task is complete.
+    /// Notifies a detector of races that the task ends. For the detector, the work of the running
+    /// code so far happens before the successors of the task, and before the next holders of its
+    /// mutexes. Called before the task is complete.
     pub(in crate::omp) fn notify_end(&self) {
         sanitize::before(self);
         self.for_each_mutex(sanitize::before);
@@ -420,8 +424,9 @@ impl Node {
         }
     }
 
-    /// Notifies a detector of races that the table forgets the node, whose task is complete. Later
-    /// tasks are ordered after this task through the task that creates them.
+    /// Notifies a detector of races that the table forgets the node, whose task is complete. From
+    /// here on the generating task is ordered after the completed task. So are the tasks that the
+    /// generating task makes later.
     pub(super) fn notify_forgotten(&self) {
         sanitize::after(self);
     }

@@ -7,11 +7,12 @@
 //! One slot is one cache line. At most five of eight slots are taken, so that a search looks at two
 //! or three slots on average. If more slots would be taken, the table forgets addresses without
 //! incomplete tasks, in place. It grows only if at least half of the addresses are left. So the
-//! memory follows the largest number of addresses with incomplete tasks so far, and the cost per
-//! entry stays constant. The table becomes small again when it is cleared (`omp_all_memory`).
-//!
-//! Tried and rejected: the standard library's table, swept each time that it had doubled beyond a
-//! thousand addresses (more instructions, and nodes of completed tasks that filled the caches).
+//! memory grows only with the largest number of addresses that have had incomplete tasks at one
+//! time. The cost per entry stays constant. The table becomes small again when it is cleared
+//! (`omp_all_memory`).
+//! Tried and rejected: the standard library's table. From a thousand addresses on, it was swept
+//! each time that it had doubled (more instructions, and nodes of completed tasks that filled the
+//! caches).
 
 use core::mem::{self, ManuallyDrop};
 use core::ops::{Deref, DerefMut};
@@ -22,8 +23,8 @@ use ult::blocks;
 use super::super::report;
 use super::table::Sets;
 
-/// The sets of one address; vacant if there are none. Vacant sets own nothing. `ManuallyDrop` lets
-/// the table drop only the other sets.
+/// The sets of one address. A slot without sets is vacant, and owns nothing. `ManuallyDrop` stops
+/// the automatic drop of all slots: the table drops only the sets of slots that are not vacant.
 #[repr(align(64))]
 #[derive(Default)]
 struct DependSlot {

@@ -24,7 +24,7 @@ pub struct DependTable {
     /// The mutexes of addresses that `mutexinoutset` has named. One mutex per address suffices: of
     /// two sets at one address, the later one waits for the earlier one.
     mutexes: BTreeMap<usize, Arc<MutexesMutex>>,
-    /// The last task with `omp_all_memory`. It precedes the first later task at each address.
+    /// The last task with `omp_all_memory`. At each address, the first later task waits for it.
     all_memory: Option<TableRef>,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Sets {
     /// The kind of the current set; `None` before the first task.
     kind: Option<DependenceKind>,
     current: Members,
-    /// The tasks for which each new member of the current set waits. No task joins an `out` set, so
-    /// such a set needs none: `previous` is empty, unless the task named the address twice, with
-    /// different kinds.
+    /// The tasks for which each new member of the current set waits. If the current set is an `out`
+    /// set, no task joins it, so `previous` is empty. One exception: if the task of the `out` set
+    /// named the address twice, with different kinds, `previous` has the tasks before it.
     previous: Members,
 }
 
@@ -94,8 +94,8 @@ impl DependTable {
         }
     }
 
-    /// Returns true if a task with `item` would have to wait for no incomplete task. Returns false
-    /// if only a closer look could tell.
+    /// Returns true if a quick check shows that all tasks are complete for which a task with `item`
+    /// would have to wait. If the result is false, such a task may be ready all the same.
     pub(super) fn is_clear_for(&self, item: Dependence) -> bool {
         let is_complete = |node: &TableRef| node.get().is_complete();
         let Some(address) = item.address else { return false };
@@ -122,9 +122,9 @@ impl DependTable {
             return;
         }
         for sets in self.addresses.iter() {
-            // The edges to the previous set add no order. The members of the current set complete
-            // after the previous set. If `node` is the only member, it already waits for the
-            // previous set.
+            // The edges to the members of `previous` add no order. As a rule, `node` waits for the
+            // members of `current`, and they wait for `previous`. If `node` itself is the only
+            // member of `current`, it already waits for `previous`.
             for before in sets.all() {
                 before.get().precede(node);
             }
@@ -217,7 +217,8 @@ impl Sets {
             self.begin_set(node, kind, again);
         }
         match &self.previous[..] {
-            // A node that will have mutexes gets them after its edges, while its guard is on.
+            // A node gets its mutexes after its edges, and needs its guard until then. So the edge
+            // of a task with `mutexinoutset` is not linked without a guard.
             [one] => precede(one, node, only && kind != DependenceKind::MutexInOutSet),
             many => many.iter().for_each(|before| before.get().precede(node)),
         }
@@ -225,8 +226,9 @@ impl Sets {
         self.current.push(node.clone());
     }
 
-    /// Makes the current set the previous one. If the new task is the only member of the current
-    /// set (it has named the address before), the previous set stays in force.
+    /// Begins a new set; the current set becomes the previous one. If `again` is true, the new task
+    /// is a member of the current set, and is taken out of it. If the current set is empty then,
+    /// the previous set stays the previous set.
     #[inline]
     fn begin_set(&mut self, node: &TableRef, kind: DependenceKind, again: bool) {
         let before = self.kind;
@@ -257,8 +259,8 @@ impl Sets {
     }
 }
 
-/// Makes `node` wait for `before`. If this is its `only` dependence, `node` waits for no other
-/// task, and the edge needs no guard.
+/// Makes `node` wait for `before`. `only` has the same meaning as in [`DependTable::enter`]: if it
+/// is true, `node` waits for no other task, and the edge needs no guard.
 #[inline]
 fn precede(before: &TableRef, node: &TableRef, only: bool) {
     if only {

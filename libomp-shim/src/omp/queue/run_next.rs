@@ -4,9 +4,9 @@
 //! What lives here: whether such a task starts next or is queued. What does not: which task of
 //! several goes to the slot ([`crate::omp::depend`]).
 //!
-//! The thread that ends a task is the best one for a successor of the task. The data of the
-//! successor are in its caches, and neither the deque nor a thief's look at the deque comes between
-//! the two tasks.
+//! The thread that ends a task is the best one for a successor of the task, because the data of the
+//! successor are in its caches. Between the two tasks the thread needs no operation on its deque,
+//! and no thief takes the successor away.
 //!
 //! The slot holds at most one task, for a few steps in which the thread never waits. Then the
 //! thread starts the task or pushes it. So no thread ever has to search a run-next slot.
@@ -18,8 +18,8 @@ use super::super::task::Task;
 use super::super::thread::Thread;
 use super::{allowed, near, push};
 
-/// Pushes `run_next`, the task of the thread's run-next slot, if there is one, to the thread's
-/// queues.
+/// Pushes the task of the thread's run-next slot to the thread's queues. If the slot is empty, the
+/// function does nothing.
 #[inline]
 pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     if let Some(ready) = run_next {
@@ -29,7 +29,8 @@ pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
 
 /// Chooses the next task when a task found for the wait `number` has ended, and `ready` is in the
 /// run-next slot of `thread`. Returns the task to start next, as a rule `ready`; otherwise `ready`
-/// is pushed. `None` means that the scheduler is to be asked, as in [`super::next_in_place`].
+/// is pushed. `None` means that the thread returns to the scheduler, as in
+/// [`super::next_in_place`].
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {
         push(thread, ready);

@@ -99,11 +99,12 @@ impl SuspendedContext {
         }
     }
 
-    /// Does the context run for an OpenMP thread: between regions, or in code of the thread? False
-    /// for the idle loop of a kernel thread of the pool.
+    /// Does the context run for an OpenMP thread? True between two regions, where the context has a
+    /// counter of sleepers. True in code of a thread, where it has locals. False for the idle loop
+    /// of a kernel thread of the pool.
     pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
         // SAFETY: the entry is on a list of suspended contexts. So its context is suspended, and
-        // the words are as it left them.
+        // its descriptor holds the locals with which the context left its stack.
         self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
     }
 

@@ -5,8 +5,8 @@
 //! The C library's allocator, and the program's allocator, may then be in the middle of an
 //! operation. So the list of suspended contexts asks the kernel for its memory.
 //!
-//! To remove an item, the list moves its shorter side. Threads that spin by turns are resumed in a
-//! circle, oldest first, so the oldest item is removed often.
+//! To remove an item, the list moves its shorter side. Threads that spin are interrupted and
+//! resumed in a circle, oldest first, so the oldest item is removed often.
 
 use core::mem::offset_of;
 use core::ops::{Deref, DerefMut};
@@ -16,7 +16,8 @@ use core::ptr;
 /// suspended contexts; any value from 4 KiB to 64 KiB will do.
 const FIRST_BYTES: usize = 16 << 10;
 
-/// Bytes in a page: memory comes in multiples of it, or the kernel rounds up. Given: by the kernel.
+/// Bytes in a page. The vector asks for memory in multiples of this. A kernel with larger pages
+/// rounds up. Given: by the kernel.
 const PAGE_BYTES: usize = 4096;
 
 /// A vector in memory from the kernel; see the module.

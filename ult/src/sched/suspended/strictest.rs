@@ -37,8 +37,8 @@ impl Strictest {
         }
     }
 
-    /// Counts one context less. True if it was the last one of its gang: the strictest gang of the
-    /// others is then another one.
+    /// Counts one context less. True if no unfinished context of the strictest gang is left. The
+    /// caller then finds the strictest gang of the other contexts anew.
     pub(super) fn remove(&mut self, entry: &SuspendedContext) -> bool {
         if entry.finished || entry.role.tag != self.tag || self.tag == GangTag::NONE {
             return false;

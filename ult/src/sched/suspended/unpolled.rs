@@ -11,8 +11,9 @@
 //!   the list.
 //! * **U2** A context here is the only suspended context of its thread. So no newer context of the
 //!   thread depends on it, and nothing of the thread runs.
-//! * **U3** No position here is lower than the lowest position of the contexts in the list for
-//!   which U2 holds too. So if a context here is ready, one in the list is ready, too.
+//! * **U3** Consider the contexts in the list with the same object and event that are also the only
+//!   suspended contexts of their threads. No position here is lower than the lowest position of
+//!   these. So if a context here is ready, one in the list is ready, too.
 //!
 //! The contexts in the list also seek jobs for the contexts here, since any thread that waits at a
 //! barrier may start any task of its team. A context in the list whose thread has started a task
