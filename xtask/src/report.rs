@@ -47,7 +47,8 @@ impl Report {
     /// may judge times. Output lines of different steps mix.
     pub fn side_by_side(&mut self, name: &str, steps: &[Step<'_>]) {
         self.step(name);
-        let reports = parallel::map(steps, parallel::jobs(), |step| {
+        // One more than there are processors: programs that wait leave time to others.
+        let reports = parallel::map(steps, parallel::jobs() + 1, |step| {
             let mut report = Report { start: self.start, ..Report::default() };
             step(&mut report);
             report.steps.end(report.checks());

@@ -66,6 +66,7 @@ fn build_all(places: &Workspace, quick: bool, report: &mut Report) -> bool {
     ];
     if !quick {
         steps.push(Box::new(|report| models(places, report)));
+        steps.push(Box::new(|report| mutants::gate::prepare(places, report)));
     }
     report.side_by_side("build, form, models", &steps);
     is_built.load(Ordering::Relaxed)

@@ -51,8 +51,8 @@ const WAIT_LENGTH: usize = 32;
 struct Map {
     /// The program's code, sorted and not overlapping: first address, and the address behind the
     /// last.
-    /// The start addresses of [`WAITS`]; zero if not found.
     program: Vec<(usize, usize)>,
+    /// The start addresses of [`WAITS`]; zero if not found.
     waits: [usize; WAITS.len()],
     /// Does an object that uses OpenMP define an allocator? The object that [`treat_as_program`]
     /// chose does not count.
@@ -64,8 +64,8 @@ struct Map {
 
 static MAP: AtomicPtr<Map> = AtomicPtr::new(ptr::null_mut());
 /// The loader's counts at the last scan.
-/// A scan is under way.
 static SCANNED: AtomicU64 = AtomicU64::new(u64::MAX);
+/// A scan is under way.
 static SCANNING: AtomicBool = AtomicBool::new(false);
 /// An address whose object counts as the program's; zero if there is none.
 static ALSO: AtomicUsize = AtomicUsize::new(0);

@@ -106,11 +106,11 @@ fn chosen_compilers(programs: &[AbiProgram], hash: usize) -> Vec<usize> {
 }
 
 /// Chooses the compiler of a template program. LLVM's builds with images take ten times as long as
-/// GCC's, so LLVM, the second of two, gets one program in three.
+/// GCC's, so LLVM, the second of two, gets one program in five.
 fn template_compiler(program: &AbiProgram, compilers: usize, hash: usize) -> usize {
     let number = hash / 11;
     match program.source.offload && compilers == 2 {
-        true => usize::from(number.is_multiple_of(3)),
+        true => usize::from(number.is_multiple_of(5)),
         false => number % compilers,
     }
 }

@@ -15,6 +15,14 @@ const LIMIT: Duration = Duration::from_secs(150);
 /// an accident.
 const ROUNDS: usize = 8;
 
+/// Builds the library with its mutants, which [`run`] finds built then.
+pub fn prepare(places: &Workspace, report: &mut Report) {
+    report.step("build of the library with its mutants");
+    if let Err(why) = build(places, &places.target.join("mutants")) {
+        report.fail("mutants", &why);
+    }
+}
+
 /// Builds the library with its mutants and runs each against the programs that ought to notice,
 /// `jobs` at a time. What is not run is skipped with its reason.
 pub fn run(places: &Workspace, jobs: usize, report: &mut Report) {
