@@ -16,8 +16,10 @@ fn model(lengths: &'static [usize]) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
-        let memory =
-            Arc::new(Memory { cells: (0..4).map(|_| RingCell::default()).collect(), taken: Taken::default() });
+        let memory = Arc::new(Memory {
+            cells: (0..4).map(|_| RingCell::default()).collect(),
+            taken: Taken::default(),
+        });
         // SAFETY: both threads hold the memory as long as they use their end.
         let mut sender = unsafe { Sender::new(&raw const *memory.cells, &raw const memory.taken) };
         // SAFETY: as above.
