@@ -49,7 +49,7 @@ pub fn run(options: &ArgMatches) -> Result<u8, CommandFailure> {
     let is_python = options.get_flag("python");
     let mut patient = patient(options, is_python)?;
     let verdict = program::judge(&patient.program)?;
-    println!("{}", terminal::dressed(&patient.shown, Look::Bold, terminal::has_colour()));
+    println!("{}", terminal::styled(&patient.shown, Look::Bold, terminal::has_colour()));
     verdict.obstacle.iter().chain(&verdict.warning).for_each(|line| said(line, Look::Bad));
     if verdict.obstacle.is_some() {
         return Ok(NOT_RUNNABLE);
@@ -109,7 +109,7 @@ fn command_line(word: &OsString, arguments: &[OsString]) -> String {
 }
 
 fn said(line: &str, look: Look) {
-    println!("  {}", terminal::dressed(line, look, terminal::has_colour()));
+    println!("  {}", terminal::styled(line, look, terminal::has_colour()));
 }
 
 /// Runs it as it is, prints what was loaded and called, and gives the status, by whether that is a

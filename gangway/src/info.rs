@@ -16,7 +16,7 @@ use crate::commands::ASK;
 use crate::failure::CommandFailure;
 use crate::home;
 use crate::json::JsonText;
-use crate::terminal::{self, Look, dressed};
+use crate::terminal::{self, Look, styled};
 
 /// The library's lines.
 struct Answer(Vec<(String, String)>);
@@ -91,7 +91,7 @@ fn mpis(links: &Path, library: impl Fn(LinkedMpi) -> String) -> Vec<&'static str
 fn people(links: &Path, answer: &Answer, all: bool) {
     let colour = terminal::has_colour();
     let line = |name: &str, value: String| {
-        println!("{} {value}", dressed(&format!("{name:<18}"), Look::Bold, colour))
+        println!("{} {value}", styled(&format!("{name:<18}"), Look::Bold, colour))
     };
     let list = |all: Vec<&str>| if all.is_empty() { "none".to_string() } else { all.join(", ") };
     line(

@@ -40,7 +40,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// The plain text, with what makes it look so where that is wanted.
-pub fn dressed(text: &str, look: Look, colour: bool) -> String {
+pub fn styled(text: &str, look: Look, colour: bool) -> String {
     let text = plain(text);
     let code = match look {
         Look::Bold => "1",
@@ -82,7 +82,7 @@ mod tests {
     fn a_terminal_gets_nothing_to_obey() {
         assert_eq!(plain("a b: \u{e9}"), "a b: \u{e9}");
         assert_eq!(plain("\x1b]0;title\x07\n\u{9b}2J\u{202e}"), "\\u{1b}]0;title\\u{7}\\n\\u{9b}2J\\u{202e}");
-        assert_eq!(dressed("a\x1b[2J", Look::Bold, true), "\x1b[1ma\\u{1b}[2J\x1b[0m");
-        assert_eq!(dressed("a\tb", Look::Plain, false), "a\\tb");
+        assert_eq!(styled("a\x1b[2J", Look::Bold, true), "\x1b[1ma\\u{1b}[2J\x1b[0m");
+        assert_eq!(styled("a\tb", Look::Plain, false), "a\\tb");
     }
 }

@@ -188,7 +188,7 @@ mod tests {
      7:	binding file ./p [0] to /g/libomp-libgangway.so [0]: normal symbol `GOMP_barrier' [GOMP_1.0]";
 
     #[test]
-    fn what_the_loader_says_is_told_apart_by_program() {
+    fn what_the_loader_says_is_distinguished_by_program() {
         let mut reader = Reader::default();
         SAID.lines().for_each(|line| reader.line(line));
         let [shell, program] = &reader.done[..] else { panic!("{:?}", reader.done) };

@@ -42,7 +42,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_is_no_bridge_is_told() {
+    fn what_is_no_bridge_is_reported() {
         assert!(
             table(Path::new("/nonexistent/libgangway_mpi_none.so"))
                 .is_err_and(|line| line.starts_with("libgangway_mpi_none.so cannot be loaded: "))

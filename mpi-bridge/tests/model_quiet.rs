@@ -163,7 +163,7 @@ fn check(state: &ModelQuietState) -> Result<(), String> {
 }
 
 #[test]
-fn quiet_is_told_only_when_all_is_quiet() {
+fn quiet_is_reported_only_when_all_is_quiet() {
     for (ranks, messages) in [(2, [2, 2]), (3, [1, 1]), (3, [0, 2])] {
         let states = Model { ranks, messages, hasty: false }.explore().expect("no order of events is wrong");
         println!("{ranks} ranks, {messages:?} messages: {states} states");

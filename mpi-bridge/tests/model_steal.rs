@@ -88,7 +88,7 @@ struct Model {
     /// Who has left a name counts as busy.
     waits: bool,
     /// Ranks ask at any time.
-    is_restless: bool,
+    is_active: bool,
     /// Regions of all depths hold each other back.
     one_depth: bool,
     /// Who ends lets nobody follow.
@@ -105,7 +105,7 @@ const PLAIN: Model = Model {
     gossips: false,
     demands: false,
     waits: false,
-    is_restless: false,
+    is_active: false,
     one_depth: false,
     forgets: false,
 };
@@ -200,7 +200,7 @@ impl Model {
             }
         };
         let ranks = (0..self.ranks).map(rank).collect();
-        ModelStealState { ranks, regions: Vec::new(), coming: Vec::new(), whims: u32::from(self.is_restless) }
+        ModelStealState { ranks, regions: Vec::new(), coming: Vec::new(), whims: u32::from(self.is_active) }
     }
 
     fn depth(&self, state: &ModelStealState, region: usize) -> usize {
@@ -533,13 +533,13 @@ fn word_of_work_goes_round_and_ranks_fall_silent() {
 }
 
 #[test]
-fn broken_word_without_reason_is_told_too_early() {
+fn broken_word_without_reason_comes_too_early() {
     let found = Model { outer: 1, gossips: true, ..PLAIN }.explore();
     assert_eq!(found, Err("notified too early".into()));
 }
 
 #[test]
-fn broken_who_is_sent_away_and_insists_never_falls_silent() {
+fn broken_who_is_sent_away_and_demands_never_falls_silent() {
     let found = Model { demands: true, ..PLAIN }.explore();
     assert_eq!(found, Err("no end".into()));
 }
@@ -551,8 +551,8 @@ fn broken_a_name_that_keeps_its_owner_busy_is_a_dead_end() {
 }
 
 #[test]
-fn broken_a_rank_that_asks_without_reason_is_told_too_early() {
-    let found = Model { outer: 1, is_restless: true, ..PLAIN }.explore();
+fn broken_a_rank_that_asks_without_reason_is_asked_too_early() {
+    let found = Model { outer: 1, is_active: true, ..PLAIN }.explore();
     assert_eq!(found, Err("notified too early".into()));
 }
 

@@ -104,7 +104,7 @@ fn run(without: Without) {
 }
 
 #[test]
-fn one_wears_the_identity_at_a_time() {
+fn one_runs_with_the_tls_block_at_a_time() {
     run(Without::Nothing);
 }
 

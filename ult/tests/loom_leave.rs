@@ -178,7 +178,7 @@ fn broken_two_come_back() {
 
 #[test]
 #[should_panic]
-fn broken_the_identity_is_still_worn() {
+fn broken_the_tls_block_is_still_in_use() {
     leave(Without::NoteLast);
 }
 

@@ -56,6 +56,7 @@ pub fn run(places: &Workspace, check: bool, report: &mut Report) {
         "docs/tuning-constants.md is what the sources say",
         update(root, "docs/tuning-constants.md", &constants::page(root), check),
     );
+    report.check("tuning constants say where they come from", constants::unexplained(root));
     report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
     report.check("pages: the book has all of them", links::forgotten(root));

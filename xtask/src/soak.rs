@@ -171,9 +171,9 @@ fn one(directory: &Path, links: &Path, request: &SoakRequest, number: u64) -> Re
         }
         let shown: Vec<String> = env.iter().map(|(k, v)| format!("{k}={v}")).collect();
         env.push(("LD_LIBRARY_PATH".into(), links.display().to_string()));
-        if let Some(why) = told(&exec::run(&argv, &env, directory, LIMIT)) {
+        if let Some(why) = problem_of(&exec::run(&argv, &env, directory, LIMIT)) {
             env.pop();
-            let own = told(&exec::run(&argv, &env, directory, LIMIT))
+            let own = problem_of(&exec::run(&argv, &env, directory, LIMIT))
                 .map_or("is right".into(), |why| format!("gives {why}"));
             return Err(format!(
                 "{why}; the compiler's own runtime {own}; {} {}; {repeat}",
@@ -187,7 +187,7 @@ fn one(directory: &Path, links: &Path, request: &SoakRequest, number: u64) -> Re
     Ok(count)
 }
 
-fn told(ran: &Ran) -> Option<String> {
+fn problem_of(ran: &Ran) -> Option<String> {
     let problem = ran.problem.as_ref()?;
     Some(format!("{problem}: {}", ran.stderr.lines().next().unwrap_or_default()))
 }

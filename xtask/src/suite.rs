@@ -9,7 +9,7 @@ use crate::report::{Report, Step};
 use crate::{
     abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, format,
     gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup,
-    soak, symbols, trace,
+    soak, symbols, trace, words,
 };
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +132,7 @@ fn build(places: &Workspace, report: &mut Report) -> bool {
 fn lint_and_build_tests(places: &Workspace, report: &mut Report) {
     report.step("form");
     format::run(places, true, report);
+    words::run(places, report);
     report.step("clippy, build of the tests of the crates");
     let environment = with_clippy();
     let mut is_fine = cargo(places, &["test", "--quiet", "--no-run"], &borrowed(&environment));

@@ -9,7 +9,7 @@ use device_trait::Device;
 use crate::common::{all, driver_file, driver_file_old, open, open_file, text};
 
 #[test]
-fn no_driver_and_a_library_that_is_none_are_told_apart() {
+fn no_driver_and_a_library_that_is_none_are_distinguished() {
     assert!(
         matches!(Driver::open(c"/nowhere/libcuda.so.1"), Err(Absent::Library(why)) if why.contains("/nowhere/"))
     );

@@ -95,7 +95,7 @@ fn a_ring_of_devices_passes_bytes_on_without_the_host() {
 }
 
 #[test]
-fn what_was_copied_and_told_holds_nobody_up_any_more() {
+fn what_was_copied_and_reported_holds_nobody_up_any_more() {
     let gpus = all("devices=2,delay=20");
     let (a, b) = (put(&gpus[0], &[3; 4]), put(&gpus[1], &[0; 4]));
     for round in 0..300 {

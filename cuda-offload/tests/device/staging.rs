@@ -187,7 +187,7 @@ fn what_is_begun_behind_a_large_copy_comes_behind_all_of_its_pieces() {
 }
 
 #[test]
-fn a_kernel_that_is_told_to_comes_behind_all_pieces() {
+fn a_kernel_that_is_reported_to_comes_behind_all_pieces() {
     let (_, gpu) = opened("pageable=1,delay=100");
     let (module, hidden, out) =
         (load(&gpu), gpu.allocate(MUCH, 64).expect("room"), gpu.allocate(MUCH, 64).expect("room"));

@@ -106,7 +106,7 @@ fn a_mark_is_over_only_when_what_is_before_it_is() {
 }
 
 #[test]
-fn a_kernel_begins_behind_the_operations_that_it_is_told() {
+fn a_kernel_begins_behind_the_operations_that_it_is_reported() {
     for seed in 1..20 {
         let (driver, gpu) = opened(&format!("delay=300,seed={seed}"));
         let (module, stream) = (load(&gpu), gpu.open_stream(0).expect("one"));

@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_told_apart_by_what_for() {
+    fn waits_are_distinguished_by_what_for() {
         let wait = |name: &str, ts: u32| {
             format!("'ph':'X','tid':0,'name':'{name}','cat':'wait','ts':{ts},'dur':1,'args':{{'task':2}}")
         };

@@ -3,7 +3,7 @@
 use super::child::{ChildEnding, ChildRun};
 use super::{Request, Side};
 use crate::json::JsonText;
-use crate::terminal::{self, Look, dressed};
+use crate::terminal::{self, Look, styled};
 use crate::words;
 
 const HEADS: [&str; 9] = ["", "min", "median", "ratio", "CPU", "max RSS", "switches", "status", "output"];
@@ -45,7 +45,7 @@ pub fn print(request: &Request<'_>, sides: &[Side]) {
         return println!("{}", json(request, sides));
     }
     let colour = terminal::has_colour();
-    println!("{}", dressed(&heading(request, sides), Look::Bold, colour));
+    println!("{}", styled(&heading(request, sides), Look::Bold, colour));
     let own = SideRow::of(&sides[0].runs);
     let mut rows = vec![HEADS.map(|head| (head.to_string(), Look::Bold))];
     rows.extend(sides.iter().enumerate().map(|(index, side)| cells(index, side, &own)));
@@ -60,13 +60,13 @@ pub fn print(request: &Request<'_>, sides: &[Side]) {
             } else {
                 format!("{text:>width$}")
             };
-            dressed(&padded, *look, colour)
+            styled(&padded, *look, colour)
         });
         println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
     }
     for side in sides {
         if let Some(difference) = &side.difference {
-            println!("{}: {}", side.title, dressed(difference, Look::Bad, colour));
+            println!("{}: {}", side.title, styled(difference, Look::Bad, colour));
         }
     }
 }

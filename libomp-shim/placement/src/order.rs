@@ -300,7 +300,7 @@ impl TaskOrder {
 mod tests {
     use super::*;
 
-    fn settle(order: &mut TaskOrder) {
+    fn retire(order: &mut TaskOrder) {
         while !order.raises.is_empty() {
             order.raise();
         }
@@ -361,7 +361,7 @@ mod tests {
                 order.push(ids[at], 0);
                 tasks.push((cost, before));
             }
-            settle(&mut order);
+            retire(&mut order);
             let mut paths: Vec<Time> = tasks.iter().map(|t| t.0).collect();
             for at in (0..tasks.len()).rev() {
                 tasks[at].1.iter().for_each(|&b| paths[b] = paths[b].max(tasks[b].0 + paths[at]));
@@ -385,7 +385,7 @@ mod tests {
         order.push(first, 0);
         order.push(other, 0);
         order.end(gone);
-        settle(&mut order);
+        retire(&mut order);
         assert_eq!((order.path(first), order.first(0)), (6, Some(other)));
         order.learn(|_| 10);
         assert_eq!(
@@ -395,7 +395,7 @@ mod tests {
         order.begin(first);
         order.end(first);
         let last = order.add(0, 1, &[chain[5]]);
-        settle(&mut order);
+        retire(&mut order);
         order.learn(|_| 9);
         assert_eq!((order.path(chain[1]), order.path(last), order.len(0)), (46, 1, 1));
     }

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn who_got_nothing_is_told_once() {
+    fn who_got_nothing_is_reported_once() {
         let place = RankRange { device: Some(0), devices: 4 };
         let mut q = queue(&[]);
         for thief in [3, 2, 3] {

@@ -20,10 +20,10 @@
 //! grows.
 //!
 //! **The next task.** When a task completes, the last task that becomes ready by this goes to the
-//! *run-next slot* of the thread. The others are pushed. The successors become ready first, from
-//! the newest to the oldest. So as a rule the last one is the ready successor that was entered
-//! first. Then the mutexes are handed on: a task that gets its last mutex now becomes ready after
-//! all successors. The thread usually starts the task of the slot next, without the deque
+//! *run-next slot* of the thread. The others are pushed. First, successors become ready, from the
+//! newest to the oldest. After that, the mutexes are handed on, and tasks that get their last mutex
+//! become ready. If there are no such tasks, the slot gets, as a rule, the ready successor that was
+//! entered first. The thread usually starts the task of the slot next, without the deque
 //! ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
@@ -176,8 +176,8 @@ pub fn is_clear(here: CurrentThread, mut items: impl Iterator<Item = Dependence>
         .is_none_or(|table| !ult::sanitize::sees_races() && items.all(|item| table.is_clear_for(item)))
 }
 
-/// Returns true if the running task has incomplete children on which a task that it makes now might
-/// depend.
+/// Returns true if the running task has incomplete children, and a new child might depend on one of
+/// them.
 pub fn has_live_children(here: CurrentThread) -> bool {
     here.task.children() != 0 && DependTable::if_any(here.task).is_some_and(DependTable::is_live)
 }

@@ -35,14 +35,16 @@
 //! them?
 //!
 //! If a thread has stolen a task that it may not start, it puts the task in the team queue. There
-//! every thread can check a task before it takes the task. A task of the thread's own deque goes
-//! back to that deque, and moves to the team queue before the thread sleeps.
+//! every thread can check a task before it takes the task. If a thread has popped a task from its
+//! own deque and may not start it, it puts the task back. Before the thread sleeps, the task moves
+//! to the team queue.
 //!
 //! **Why no deadlock follows.** Let S be the newest suspended tied task of a thread, and let S wait
 //! for a descendant D. If D is queued, this thread may start D. If D is tied and suspended on
-//! another thread, let T be the newest suspended tied task of that thread. T is D or a descendant
-//! of D, so T is deeper than S. The same argument then holds for T. It ends, because the depth of a
-//! task is finite.
+//! another thread, let T be the newest suspended tied task of that thread. The suspended tied tasks
+//! of that thread form a chain of ancestry, and D is one of them. So T is D or a descendant of D,
+//! hence deeper than S. The same argument then holds for T. It ends, because the depth of a task is
+//! finite.
 //!
 //! Every waiting thread reaches every queue. It steals from the deques of other threads. Before a
 //! thread sleeps, it moves those tasks of its own deque that it may not start to the team queue.
@@ -77,9 +79,9 @@ mod run_next;
 pub use super::team_queue::TeamQueue;
 pub use run_next::{follow, follows_late, push_ready};
 
-/// Number of ready tasks in a thread's deque at which throttling begins: the thread runs new tasks
-/// at once, or some of the queued ones ([`throttle`]). Chosen: such a deque keeps many thieves
-/// busy, and its tasks take little memory; any value from 128 to 512 will do.
+/// Number of ready tasks in a thread's deque at which throttling begins ([`throttle`]). The thread
+/// then runs each new task at once, or it runs some of the queued tasks. Chosen: such a deque keeps
+/// many thieves busy, and its tasks take little memory; any value from 128 to 512 will do.
 pub const DEQUE_TASKS: usize = 256;
 
 /// Makes a ready task available to the team of `thread`, which is the running thread.
@@ -199,7 +201,8 @@ pub fn find(thread: &Thread, scope: SearchScope, more: &dyn Fn() -> bool) -> Opt
     find_task(thread, scope).map(|task| begin(thread, task, more))
 }
 
-/// Turns `task`, which `thread` has taken and may start, into a job for a wait as in [`find`].
+/// Makes a job of `task`, which `thread` has taken and may start while it waits. `more` has the
+/// same meaning as in [`find`].
 pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> Job {
     // SAFETY: only the lifetime is erased; `end_help` forgets the pointer before the closure ends.
     let more = unsafe {
@@ -215,8 +218,8 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// cases:
 ///
 /// * A task of the thread waits for a device, and the limit on such tasks is reached. If no task of
-///   the thread waits for a device, the limit does not bind the thread. Operations that are already
-///   queued on a device may need what this thread does next.
+///   the thread waits for a device, the limit does not bind the thread: a queued operation of a
+///   device may wait for a task that only this thread can start.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.
@@ -279,8 +282,8 @@ pub fn find_after(thread: &Thread, scope: SearchScope, epoch: u64) -> Option<Job
         return is_any.then_some(Job { run: no_job, data: core::ptr::null_mut() });
     }
     let task = find_task(thread, scope)?;
-    // A task of a newer region becomes visible only after the epoch of that region. So if `task` is
-    // one, this load returns the new epoch.
+    // If `task` belongs to a newer region, this load returns the epoch of that region. Tasks of a
+    // region become visible only after its epoch.
     if thread.team().epoch() == epoch {
         return Some(task::late_job(thread, task));
     }
@@ -436,8 +439,8 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
 }
 
 /// Runs the newest ready tasks of the thread's own deque by plain calls, while the running task
-/// waits. The caller chooses `done` so that it returns true when no incomplete task satisfies
-/// `mine`. The function returns in the following cases, so the caller must check `done` again:
+/// waits. It waits for the tasks that satisfy `mine`. `done` returns true when all these tasks are
+/// complete. The function returns in the following cases, so the caller must check `done` again:
 ///
 /// * `done` returns true;
 /// * the newest task does not satisfy `mine`, or this thread may not start it, or the deque is
@@ -464,8 +467,8 @@ pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(
             put_back(here.thread, task);
             return;
         }
-        // SAFETY: as above; the task is ready, belongs to the running thread's team, and is allowed
-        // as a child of the task that waits here.
+        // SAFETY: as above, only this thread has the task. A task in a deque is ready and belongs
+        // to the team, and `allowed` says that this thread may start it.
         unsafe { task::run_taken(here, task) };
     }
 }
@@ -479,11 +482,11 @@ fn put_back(thread: &Thread, task: NonNull<Task>) {
     thread.team().wake_one();
 }
 
-/// A lone task is the only task of a deque. In its first searches a thief leaves lone tasks to
-/// their owners; in the search with this number it takes one. The searches are counted from the
-/// first one that left a lone task. The owner usually starts a lone task sooner than a thief could:
-/// for example, the owner makes one task and then reaches a `taskwait`. Chosen: within so many
-/// searches the owner usually starts the task; any value from 3 to 8 will do.
+/// A lone task is the only task of a deque. A thief counts its searches in a row that find a lone
+/// task. The search with this number takes the task. The searches before it leave lone tasks to
+/// their owners. The owner usually starts a lone task sooner than a thief could: for example, the
+/// owner makes one task and then reaches a `taskwait`. Chosen: within so many searches the owner
+/// usually starts the task; any value from 3 to 8 will do.
 const LOOKS_AT_LONE_TASK: u32 = 4;
 
 /// Number of threads above which a team is large. In a large team a thread searches
@@ -523,9 +526,10 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };
         let ready = victim.deque.len();
         if ready == 0 {
-            // This check is sufficient in the last search before a sleep, too. That search comes
-            // after the fence of the parker. After the fence, `len` counts each task whose pusher
-            // saw no sleeper, and so woke no thread.
+            // This check is sufficient in the last search before a sleep, too. A thread that pushes
+            // a task then looks for a sleeper, and wakes it. If it sees no sleeper, its push is
+            // visible after the fence of the parker. The last search comes after that fence, so
+            // `len` counts the task.
             continue;
         }
         if spares && ready == 1 {
@@ -562,8 +566,8 @@ const TASKS_MOVED_PER_DEQUE: u32 = 8;
 /// leaves the deque earlier if it has moved a task that another agent may start.
 ///
 /// If an agent finds no task in this way, it ends, and the next agent continues with the remaining
-/// tasks. If the agent waits in a tied task instead, its search before it sleeps is not `patient`
-/// and looks at all tasks.
+/// tasks. An agent that waits in a tied task does not end. Its search before it sleeps is not
+/// `patient` and looks at all tasks.
 #[cold]
 fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
@@ -633,8 +637,8 @@ fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
 }
 
 /// Pops tasks off the thread's own deque until the thread may start one, and returns that task.
-/// Moves the tasks before it to the team queue. Called before a sleep, and after many searches in
-/// vain.
+/// Moves the tasks that it has popped and may not start to the team queue. Called before a sleep,
+/// and after many searches in vain.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;
@@ -687,9 +691,9 @@ pub fn throttle(here: CurrentThread) {
     }
 }
 
-/// Number of pending children (`Task::pending`) between two checks of the limits. A check reads
-/// words that other threads write. Chosen: a check costs little beside 32 tasks, and the deque
-/// grows little between two checks; any value from 16 to 64 will do.
+/// [`throttle`] checks the limits when the number of pending children (`Task::pending`) is a
+/// multiple of this. A check reads words that other threads write. Chosen: a check costs little
+/// beside 32 tasks, and the deque grows little between two checks; any value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
 #[cold]
@@ -810,9 +814,9 @@ pub fn run_all(here: CurrentThread) {
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
             // At every 32nd call (`CALLS_IN_PLACE` in `ult::sched`), `may_go_on_in_place` returns
-            // false even if no context waits. In this case the second call returns true, and the
-            // agent continues after one pass through the scheduler. So the tasks of its deque stay
-            // there, and do not move to the team queue.
+            // false even if no context waits. In this case the call in the next condition returns
+            // true, and the agent continues after one pass through the scheduler. So the tasks of
+            // its deque stay there, and do not move to the team queue.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }

@@ -14,13 +14,14 @@
 //!
 //! Each part numbers its tasks in the order in which they are put there. T carries two marks: a
 //! number for `urgent` and a number for `rest` ([`TeamQueueMark`]). A mark says that no tied task
-//! with a smaller number in that part descends from T. When T begins, it has no descendants. So
-//! each mark starts as the number of the task that is put into the part next. After each search
-//! that finds no task, the mark moves on.
+//! with a smaller number in that part descends from T. When T begins, it has no descendants, so no
+//! task in a part descends from T. So the mark of a part starts as the number that the next task in
+//! this part will get. A search that finds no task sets the mark to that number again.
 //!
 //! Suppose that a thread waits in T, and polls a part whose tasks it may not start. Such a search
-//! makes three loads and takes no lock, whatever priority the tasks have. Untied tasks, which every
-//! member may start, are kept apart.
+//! makes three loads and takes no lock, whatever priority the tasks have. Every member may start
+//! untied tasks, so the marks do not concern these. Each part keeps them in separate queues, and
+//! counts them.
 //!
 //! Few programs use free agents. So for `pool` there is no third mark in each task. Instead, each
 //! thread keeps one number for its newest tied task ([`TeamQueueSeen`]).
@@ -69,9 +70,9 @@ pub struct Marks {
 pub type TeamQueueMark = Cell<Marks>;
 
 /// How far a thread has searched `pool`, the part of free agents, for descendants of its newest
-/// tied task. That task is known by its address. If a younger task gets the same address, the
-/// number is true for the younger task, too. The tasks with smaller numbers are older than the
-/// younger task, and all descendants of a task are younger than the task.
+/// tied task. That task is known by its address. A task that is made later may get the same
+/// address. The number is true for the later task, too. The tasks with smaller numbers existed
+/// before it, so they do not descend from it.
 pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,
@@ -184,9 +185,9 @@ struct TeamQueuePart {
 /// The tasks of a part, by priority.
 type Levels = BTreeMap<i32, QueueLevel>;
 
-/// Number of priorities up to which a part keeps the empty queues of its priorities. A search walks
-/// over empty queues. So beyond this number an empty queue is removed: otherwise programs that give
-/// every task a priority of its own would make that walk long.
+/// If a part has queues for more priorities than this, it removes a queue that becomes empty. Up to
+/// this number it keeps empty queues. A search walks over empty queues. In a program that gives
+/// every task a priority of its own, this walk would otherwise become long.
 const KEPT: usize = 8;
 
 /// The tasks of one priority; tied and untied tasks each in the order of their numbers.

@@ -299,7 +299,7 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
                     worker::end_mode(worker);
                     worker::play(
                         worker,
-                        Role { tls_block: worn_between(worker, found.as_ref()), ..Role::none(worker) },
+                        Role { tls_block: block_between(worker, found.as_ref()), ..Role::none(worker) },
                     );
                 }
                 running.block.end(worker);
@@ -315,7 +315,7 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
 
 /// The TLS block in use between a ULT and what the worker does next. If a context is resumed next,
 /// it is that context's block, which saves a change. Otherwise it is the worker's own block.
-fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static TlsBlock> {
+fn block_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static TlsBlock> {
     match next {
         Some(Next::Resume(entry)) => entry.role.tls_block,
         _ => Role::none(worker).tls_block,

@@ -222,8 +222,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_code_is_the_programs_only_when_told() {
-        let here = own_code_is_the_programs_only_when_told as *const () as usize;
+    fn own_code_is_the_programs_only_when_reported() {
+        let here = own_code_is_the_programs_only_when_reported as *const () as usize;
         treat_as_program(here);
         assert!(is_program_code(here));
         let libc = libc::sched_yield as *const () as usize;

@@ -125,7 +125,7 @@ fn a_destructor_runs_for_the_thread_that_ends_and_for_no_tls_donor() {
 }
 
 #[test]
-fn an_identity_moves_between_kernel_threads_with_its_values() {
+fn a_tls_block_moves_between_kernel_threads_with_its_values() {
     let tls_donor = borrowed();
     let block = under(tls_donor, || {
         NUMBER.set(4711);

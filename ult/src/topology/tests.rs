@@ -124,7 +124,7 @@ fn without_sysfs_the_machine_is_flat() {
 }
 
 #[test]
-fn packages_without_a_number_are_told_apart() {
+fn packages_without_a_number_are_distinguished() {
     let file = |os: usize, name: &str| format!("sys/devices/system/cpu/cpu{os}/topology/{name}");
     let root = [(0, "0-1\n"), (1, "0-1\n"), (2, "2-3\n"), (3, "2-3\n")].iter().fold(
         Root::new(),

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn hybrid_looks_elsewhere_as_often_as_it_is_told() {
+    fn hybrid_looks_elsewhere_as_often_as_it_is_given() {
         for looks in [0, 1, 3] {
             let mut policy = Hybrid::with_looks(Draw::new(11), looks);
             policy.succeeded(7);

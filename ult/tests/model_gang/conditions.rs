@@ -99,8 +99,8 @@ impl Scheduler {
 
     /// The op that a running context does next, behind a wait that is over.
     pub fn next_op(&self, state: &GangState, thread: ModelThread) -> Option<Op> {
-        let mut settled = state.clone();
-        self.settle(&mut settled, thread);
-        settled.at(&self.program, thread).0.copied()
+        let mut retired = state.clone();
+        self.retire(&mut retired, thread);
+        retired.at(&self.program, thread).0.copied()
     }
 }

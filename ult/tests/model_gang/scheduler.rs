@@ -303,7 +303,7 @@ fn with(mut targets: PushTargets, mate: usize, choice: usize) -> PushTargets {
 /// Where steps lead.
 impl Scheduler {
     /// Leaves the wait that the running thread has arrived at and that is over.
-    pub fn settle(&self, state: &mut GangState, thread: ModelThread) {
+    pub fn retire(&self, state: &mut GangState, thread: ModelThread) {
         if let (Some(&op), true) = state.at(&self.program, thread)
             && !matches!(op, Op::Join | Op::Fork(_))
             && self.is_satisfied(state, thread, op)
@@ -314,7 +314,7 @@ impl Scheduler {
 
     fn step(&self, state: &mut GangState, worker: usize) {
         let thread = state.running[worker];
-        self.settle(state, thread);
+        self.retire(state, thread);
         let Some(&op) = state.at(&self.program, thread).0 else {
             state.running[worker] = ModelThread::NONE;
             return;
@@ -405,7 +405,7 @@ impl Scheduler {
 
     fn fork(&self, state: &mut GangState, worker: usize, targets: PushTargets) {
         let forker = state.running[worker];
-        self.settle(state, forker);
+        self.retire(state, forker);
         let gang = self.forked(state, forker);
         state.arrive(forker);
         state.number(gang, forker);

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_more_fails_and_a_tenth_less_is_told() {
+    fn a_tenth_more_fails_and_a_tenth_less_is_reported() {
         let sizes = |now| {
             let (more, fewer) = compare(&counts(now), &counts(100.0));
             (more.len(), fewer.len())

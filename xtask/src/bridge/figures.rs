@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_all_runs_and_the_median_of_their_medians_are_told() {
+    fn the_least_of_all_runs_and_the_median_of_their_medians_are_reported() {
         let (mut mpi, mut ours) = (Column::new("MPI"), Column::new("ours"));
         mpi.add("  trip  1 us  2 us\n");
         for run in ["  empty  3 us  8 us\n", "  empty  2 us  4 us\n", "  empty  5 us  6 us\n"] {

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_told_from_other_lines() {
+    fn counts_are_distinguished_from_other_lines() {
         let counts = SuiteCounts { passed: 3, failed: 0, skipped: 12 };
         assert_eq!(read("3 passed, 0 failed, 12 skipped"), Some((None, counts)));
         assert_eq!(read("a/b: 3 passed, 0 failed, 12 skipped"), Some((Some("a/b".into()), counts)));

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ended_a_lane_is_told() {
+    fn what_ended_a_lane_is_shown() {
         let ended = |ending| Samples { rounds: vec![None], ending: Some(ending) };
         let stopped = FactorizationEnding::Stopped { bound: 0.0204, seconds: 8 };
         assert_eq!(speed(&ended(stopped)), "≤ 0.020 (stopped after 8 s)");

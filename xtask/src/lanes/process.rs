@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_result_is_told_from_a_crash() {
+    fn a_wrong_result_is_distinguished_from_a_crash() {
         let wrong = PRINTED.replace("0.05\tyes", "1e9\tno");
         assert_eq!(reason("exit 1", &wrong, ""), "wrong result, residual 1e9");
         assert_eq!(reason("crashes", "", "a\nb\n"), "crashes b");
     }
 
     #[test]
-    fn processes_are_stopped_and_failures_told() {
+    fn processes_are_stopped_and_failures_reported() {
         let words = |text: &str| ["sh", "-c", text].map(str::to_string);
         assert_eq!(start(&words("sleep 9"), 1), ProcessEnd::Stopped(1));
         assert_eq!(start(&words("echo why >&2; exit 3"), 9), ProcessEnd::Failed("exit 3 why".into()));

@@ -79,7 +79,6 @@ pub fn page(root: &Path) -> String {
 }
 
 /// Numeric constants whose comments do not say where the numbers come from.
-#[allow(dead_code, reason = "called as soon as all constants say it")]
 pub fn unexplained(root: &Path) -> Vec<String> {
     let all = ROOMS.iter().flat_map(|(room, _)| files(root, room));
     all.flat_map(|path| {

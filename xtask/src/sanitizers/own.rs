@@ -75,8 +75,8 @@ fn test(name: &str, line: &str, env: &[(&str, &str)], root: &Path, report: &mut 
 }
 
 fn host(root: &Path) -> Option<String> {
-    let told = exec::run(&words("rustc -vV"), &[], root, 30).stdout;
-    told.lines().find_map(|line| line.strip_prefix("host: ")).map(String::from)
+    let version = exec::run(&words("rustc -vV"), &[], root, 30).stdout;
+    version.lines().find_map(|line| line.strip_prefix("host: ")).map(String::from)
 }
 
 fn target(places: &Workspace, name: &str) -> String {

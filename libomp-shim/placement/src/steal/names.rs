@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_first_and_each_is_told_once() {
+    fn names_go_first_and_each_is_reported_once() {
         let mut names = RankNames::default();
         [5, 6, 5, 7].into_iter().for_each(|name| names.leave(name));
         let place = RankRange { device: Some(6), devices: 8 };
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn lifelines_are_told_more_and_more_rarely() {
+    fn lifelines_are_reported_more_and_more_rarely() {
         let mut names = RankNames::default();
         let place = RankRange { device: Some(0), devices: 5 };
         let notified: Vec<_> = (1..400).filter_map(|at| Some((at, names.next(place, [None; 2])?))).collect();

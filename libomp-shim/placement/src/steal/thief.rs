@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tip_dies_by_being_told_and_by_time() {
+    fn a_tip_dies_by_being_reported_and_by_time() {
         let mut thief = Thief::default();
         thief.is_notified(FAR);
         assert_eq!(thief.notifies(7), None, "who asks has it");

@@ -221,7 +221,7 @@ pub unsafe fn run_on_own_data(
 ) {
     if tool::is_on() && !here.thread.tool.thin.skips_quick(here.task) {
         // SAFETY: as the caller promises.
-        return unsafe { run_on_own_data_told(here, function, data, flags, depend) };
+        return unsafe { run_on_own_data_reported(here, function, data, flags, depend) };
     }
     let task = Task::included::<false>(here, run, flags);
     // SAFETY: the compiler's function is called on its data.
@@ -234,7 +234,7 @@ pub unsafe fn run_on_own_data(
 /// As [`run_on_own_data`].
 #[cold]
 #[inline(never)]
-unsafe fn run_on_own_data_told(
+unsafe fn run_on_own_data_reported(
     here: CurrentThread,
     function: OutlinedFunction,
     data: *mut c_void,

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_has_been_told() {
+    fn the_kernel_has_been_notified() {
         let bytes = 16 * PAGE;
         for (partition, mode) in [
             (Partition::Environment, 0),

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_told_once_and_by_its_second_look_though_others_run() {
+    fn a_cycle_is_reported_once_and_by_its_second_look_though_others_run() {
         let (a, b) = (value(0, 1), value(1, 7));
         let busy = RankSample { runs: true, ..RankSample::default() };
         let ranks = || {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_after_some_looks_that_say_the_same() {
+    fn nobody_is_reported_after_some_looks_that_say_the_same() {
         let stuck = || vec![rank(vec![wait(1, None, Some(value(0, 1)))]), RankSample::default()];
         let mut verdict = CheckVerdict::default();
         assert!(verdict.look(stuck()).is_empty() && verdict.look(stuck()).is_empty());
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_told_after_those_who_wait_and_keeps_nobody() {
+    fn what_was_asked_for_is_reported_after_those_who_wait_and_keeps_nobody() {
         let asked = RankWait { is_code: false, ..wait(7, None, None) };
         let looks = |waits: Vec<RankWait>| {
             let mut verdict = CheckVerdict::default();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_over_messages_is_told_when_both_ranks_have_been_still() {
+    fn a_circle_over_messages_is_reported_when_both_ranks_have_been_still() {
         let receive =
             |rank| Some(Occurrence::Message(AwaitedMessage { rank, tag: 3, end: MessageEnd::Receives }));
         let look = |verdict: &mut CheckVerdict, runs| {

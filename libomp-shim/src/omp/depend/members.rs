@@ -3,9 +3,9 @@
 //! What lives here: a vector of members. What does not: which tasks are members, and why
 //! ([`super::table`]).
 //!
-//! Rejected: `smallvec`, which takes storage for more than two members from the C library. When
-//! 100,000 tasks waited for one task, the sets then left a megabyte in the C library's arena of
-//! each thread that had made some of these sets.
+//! Rejected: `smallvec`, which takes storage for more than two members from the C library. In one
+//! case 100,000 tasks waited for one task, and several threads made the sets. Afterwards a megabyte
+//! stayed in the C library's arena of each of these threads.
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};

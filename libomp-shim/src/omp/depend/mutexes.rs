@@ -9,8 +9,8 @@
 //! first node in line.
 //!
 //! Tried and rejected:
-//! * taking all mutexes or none (a thread that cannot get all of them releases the others, and must
-//!   wake the nodes that queued for these meanwhile);
+//! * taking all mutexes or none (if one mutex is held, the thread releases the mutexes that it has
+//!   taken; meanwhile nodes may have queued for these, and the thread must wake them);
 //! * trying for the mutexes when a thread wants to start the task (threads then look at tasks that
 //!   they cannot start).
 
@@ -49,8 +49,8 @@ pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<MutexesMutex>>) {
 }
 
 /// Continues to acquire the node's mutexes. Returns true if the node holds all of them. Otherwise
-/// the node stands in line for the next mutex, and the thread that hands this mutex over continues
-/// in its place.
+/// the node stands in line for the next mutex. The thread that hands this mutex to the node then
+/// acquires the remaining mutexes for the node.
 #[inline]
 pub(super) fn acquire(node: &Node) -> bool {
     node.rare().is_none_or(|rare| acquire_all(node, rare))

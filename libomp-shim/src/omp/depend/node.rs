@@ -18,11 +18,12 @@
 //! * each successor that queues its work on a device, if this node's task does so, too;
 //! * with a race detector, each successor.
 //!
-//! *The last share.* Each thread that counts down subtracts its share from the count. In the count
-//! of predecessors, the share of a completed predecessor is 1. The share of the guard is [`GUARD`]
-//! minus the number of edges. In the count of references, each share is 1. If a thread finds that
-//! the count equals its own share, all other shares have been subtracted. So this thread is the
-//! last one, and may leave its share in the count: no other thread subtracts from the count again.
+//! *The last share.* A node has two counts: one of predecessors and one of references. To count
+//! down, a thread subtracts its share from a count. In the count of predecessors, the share of a
+//! completed predecessor is 1. The share of the guard is [`GUARD`] minus the number of edges. In
+//! the count of references, each share is 1. If a thread finds that the count equals its own share,
+//! all other shares have been subtracted. So this thread is the last one, and may leave its share
+//! in the count: no other thread subtracts from the count again.
 //!
 //! *Two lists.* A task that queues its work on a device has a second list, for successors that
 //! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
@@ -63,7 +64,7 @@ mod queues;
 use queues::NodeQueues;
 pub use queues::Queued;
 
-/// The guard: more than a task can have predecessors. It keeps [`Node::predecessors`] above zero
+/// The guard is larger than any number of predecessors. It keeps [`Node::predecessors`] above zero
 /// while edges are entered.
 const GUARD: u32 = 1 << 31;
 
@@ -83,7 +84,7 @@ const ROOM: usize = 5;
 pub struct Edge {
     /// The waiting node.
     node: *const Node,
-    /// The edge to the successor that was entered before.
+    /// The next edge in the list. Its successor was entered before `node`.
     next: *const Edge,
 }
 
@@ -100,7 +101,8 @@ pub(super) enum NodeGoal {
     Wait(&'static Worker),
 }
 
-/// Marks the worker of [`NodeGoal::Wait`] in the word that stores a goal.
+/// If this bit is set in the word of a goal (`Node::goal`), the word is the address of a worker
+/// ([`NodeGoal::Wait`]). Otherwise it is the address of a task.
 const WAIT: usize = 1;
 
 /// A node of the dependence graph, see the module.
@@ -130,12 +132,13 @@ const _: () = assert!(size_of::<Node>() == 128 && align_of::<Node>() <= blocks::
 // The lowest bit of a goal distinguishes workers from tasks.
 const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 
-// SAFETY: the cells belong to one thread at a time, each ordered after the one before. The creating
-// thread writes them until `release_guard`, or the edge of `precede_alone`, publishes the node.
-// Then they belong to the thread that finds only its own share in the count of predecessors. Then
-// they belong to each thread that hands the node a mutex (under that mutex's lock), and at last to
-// the thread that completes the task. `uses`, `entered` and `newest` belong to the generating task
-// throughout. Edges are constant once they are in a list.
+// SAFETY: the cells belong to one thread at a time, and the accesses of each such thread come after
+// those of the thread before it. The creating thread writes them until `release_guard`, or the edge
+// of `precede_alone`, publishes the node. Then they belong to the thread that finds only its own
+// share in the count of predecessors. Then they belong to each thread that hands the node a mutex
+// (under that mutex's lock), and at last to the thread that completes the task. `uses`, `entered`
+// and `newest` belong to the generating task throughout. Edges are constant once they are in a
+// list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
 unsafe impl Send for Node {}
@@ -309,9 +312,10 @@ impl Node {
     /// generated both tasks.
     pub(super) fn precede(&self, successor: &TableRef) {
         // The generating task enters all edges of one task before it enters those of the next task.
-        // So if this edge exists already, it is the newest one. `newest` may also be the address of
-        // a freed node, which a new node has now. That does no harm: the freed node waited for this
-        // node, so this node is complete, and the new node needs no edge.
+        // So if this edge exists already, `newest` is the successor. `newest` may also be the
+        // address of a freed node, and `successor` may be a new node at this address. In this case
+        // the freed node waited for this node, so this node is complete. Hence `successor` needs no
+        // edge.
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
             if hangs && tool::is_on() {
@@ -408,9 +412,9 @@ impl Node {
         self.for_each_mutex(sanitize::after);
     }
 
-    /// Notifies a detector of races that the task ends. For the detector, the work of the running
-    /// code so far happens before the successors of the task, and before the next holders of its
-    /// mutexes. Called before the task is complete.
+    /// Notifies a detector of races that the task ends. For the detector, all accesses of the task
+    /// happen before those of its successors, and before those of the next holders of its mutexes.
+    /// Called before the task is complete.
     pub(in crate::omp) fn notify_end(&self) {
         sanitize::before(self);
         self.for_each_mutex(sanitize::before);
@@ -507,9 +511,9 @@ impl Node {
 }
 
 /// Takes a list and closes it. Calls `free` with each successor that has no predecessor left. A
-/// list that is closed already counts as empty.
+/// closed list counts as empty.
 fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
-    // ORDERING: AcqRel; Release publishes what the task wrote to threads that find the list closed,
+    // ORDERING: AcqRel. Release: a thread that finds the list closed sees what the task wrote.
     // Acquire pairs with `hang_edge`.
     let head: *const Edge = list.swap(closed(), Ordering::AcqRel);
     let mut edge = if ptr::eq(head, closed()) { ptr::null() } else { head };

@@ -24,7 +24,8 @@ pub struct DependTable {
     /// The mutexes of addresses that `mutexinoutset` has named. One mutex per address suffices: of
     /// two sets at one address, the later one waits for the earlier one.
     mutexes: BTreeMap<usize, Arc<MutexesMutex>>,
-    /// The last task with `omp_all_memory`. At each address, the first later task waits for it.
+    /// The last task with `omp_all_memory`. If a later task is the first to name an address, the
+    /// later task waits for this one.
     all_memory: Option<TableRef>,
 }
 
@@ -35,8 +36,9 @@ pub(super) struct Sets {
     kind: Option<DependenceKind>,
     current: Members,
     /// The tasks for which each new member of the current set waits. If the current set is an `out`
-    /// set, no task joins it, so `previous` is empty. One exception: if the task of the `out` set
-    /// named the address twice, with different kinds, `previous` has the tasks before it.
+    /// set, no task joins it, and `previous` is empty. One exception: the task of the `out` set may
+    /// have named the address twice, with different kinds. Then `previous` has the tasks for which
+    /// this task waits.
     previous: Members,
 }
 
@@ -94,8 +96,8 @@ impl DependTable {
         }
     }
 
-    /// Returns true if a quick check shows that all tasks are complete for which a task with `item`
-    /// would have to wait. If the result is false, such a task may be ready all the same.
+    /// Returns true if a quick check shows that a new task with `item` would be ready: all its
+    /// predecessors are complete. If the result is false, the new task may be ready all the same.
     pub(super) fn is_clear_for(&self, item: Dependence) -> bool {
         let is_complete = |node: &TableRef| node.get().is_complete();
         let Some(address) = item.address else { return false };
@@ -244,7 +246,8 @@ impl Sets {
         self.kind = Some(kind);
     }
 
-    /// Drops members that are complete before the storage of the set grows.
+    /// If the storage of the set is full, drops the members whose tasks are complete, so that the
+    /// storage need not grow. A set of fewer than eight members keeps them.
     fn forget_completed(&mut self) {
         let current = &mut self.current;
         if current.is_full() && current.len() >= 8 {

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_made_is_told_from_none() {
+    fn what_was_never_made_is_distinguished_from_none() {
         assert!(matches!(find(core::ptr::null()), InteropObject::Empty));
         assert!(matches!(find(core::ptr::without_provenance(STEP / 2)), InteropObject::Unknown));
     }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_told_when_all_is_settled() {
+    fn what_fails_is_reported_when_all_is_completed() {
         let (outcome, same, asked) = copied(6 * PIECE, 2);
         assert_eq!((outcome, same), (Err(DeviceFailure("no".into())), false));
         assert_eq!(asked.last(), Some(&('>', 2)), "nothing is begun afterwards");

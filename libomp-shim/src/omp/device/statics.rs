@@ -42,7 +42,7 @@ mod tests {
     static VARIABLE: AtomicU64 = AtomicU64::new(1);
 
     #[test]
-    fn statics_are_told_from_the_rest() {
+    fn statics_are_distinguished_from_the_rest() {
         // ORDERING: Relaxed; keeps the variable in writable memory.
         VARIABLE.fetch_add(1, Ordering::Relaxed);
         let range = |address: usize| address..address + 8;

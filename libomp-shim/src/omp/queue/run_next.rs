@@ -27,10 +27,10 @@ pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     }
 }
 
-/// Chooses the next task when a task found for the wait `number` has ended, and `ready` is in the
-/// run-next slot of `thread`. Returns the task to start next, as a rule `ready`; otherwise `ready`
-/// is pushed. `None` means that the thread returns to the scheduler, as in
-/// [`super::next_in_place`].
+/// Chooses the task that `thread` starts next. `ready` is in its run-next slot, because a task has
+/// ended that was found for a wait. `number` is the [`super::help_number`] of that find. As a rule
+/// the function returns `ready`. Otherwise it pushes `ready`, and returns another task or `None`.
+/// `None` means that the thread returns to the scheduler, as in [`super::next_in_place`].
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {
         push(thread, ready);

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_of_others_and_of_nobody_are_told_apart() {
+    fn handles_of_others_and_of_nobody_are_distinguished() {
         assert_eq!(test(RemoteHandle { rank: 0, id: 0, generation: 0 }), Err(RemoteFault::Stale));
         assert_eq!(
             test(RemoteHandle { rank: 1, id: 0, generation: 1 }),

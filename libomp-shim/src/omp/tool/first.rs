@@ -98,7 +98,7 @@ mod tests {
     use core::time::Duration;
 
     #[test]
-    fn it_is_told_once_and_others_return_after_that() {
+    fn it_is_reported_once_and_others_return_after_that() {
         let (first, notified) = (First::default(), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {

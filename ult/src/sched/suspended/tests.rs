@@ -7,7 +7,7 @@ use core::ptr;
 
 /// A waiting context: its thread's number, its counter of sleepers, and whether it waits at a
 /// synchronization point.
-type Seat<'a> = (usize, &'a AtomicU32, bool);
+type TestWait<'a> = (usize, &'a AtomicU32, bool);
 
 /// The thread with this number. Each test has its own.
 fn thread(number: usize) -> *const ThreadMode {
@@ -24,14 +24,14 @@ fn role(number: usize) -> Role {
 /// Calls `f` with a list of these suspended contexts, which all have the condition `ready` and the
 /// search `seek`.
 fn with_suspended<R>(
-    seats: &[Seat<'_>],
+    slots: &[TestWait<'_>],
     ready: &dyn Fn() -> bool,
     seek: &dyn Fn(usize) -> Option<Job>,
     f: impl FnOnce(&mut SuspendedContexts) -> R,
 ) -> R {
-    let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: SearchScope| seek(number)).collect();
+    let seeks: Vec<_> = slots.iter().map(|&(number, ..)| move |_: SearchScope| seek(number)).collect();
     let mut suspended = SuspendedContexts::new();
-    for (&(number, sleepers, synchronizes), seek) in seats.iter().zip(&seeks) {
+    for (&(number, sleepers, synchronizes), seek) in slots.iter().zip(&seeks) {
         let wait = Wait { seek: Some(seek), sleepers: Some(sleepers), ..Wait::until(ready) };
         let ult = ptr::without_provenance_mut(suspended.entries.len() + 1);
         suspended.suspend(SuspendedContext::of(
@@ -49,9 +49,9 @@ fn with_suspended<R>(
 #[test]
 fn a_sync_point_is_noted_where_all_others_wait_at_it() {
     let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
-    let others = |seats: &[Seat<'_>], ready: bool| {
+    let others = |slots: &[TestWait<'_>], ready: bool| {
         let notified =
-            with_suspended(seats, &|| ready, &|_| None, |suspended| suspended.others(thread(1), false));
+            with_suspended(slots, &|| ready, &|_| None, |suspended| suspended.others(thread(1), false));
         (notified.exists, notified.sync_point)
     };
     assert_eq!(others(&[], false), (false, ptr::null()));
@@ -59,10 +59,10 @@ fn a_sync_point_is_noted_where_all_others_wait_at_it() {
     assert_eq!(others(&[(2, &a, true), (1, &b, false), (3, &a, true)], false), (true, &raw const a));
     assert_eq!(others(&[(2, &a, true), (3, &a, true)], true), (true, ptr::null()), "it is over");
     assert_eq!(others(&[(2, &a, true), (2, &a, false)], false), (true, ptr::null()), "in a task");
-    for seats in
+    for slots in
         [[(2, &a, true), (3, &b, true), (4, &a, true)], [(2, &a, true), (3, &a, true), (4, &a, false)]]
     {
-        assert_eq!(others(&seats, false), (true, ptr::null()));
+        assert_eq!(others(&slots, false), (true, ptr::null()));
     }
 }
 
@@ -74,10 +74,10 @@ fn one_of_each_sync_point_steals() {
         asked.borrow_mut().push(number);
         None
     };
-    let seats = [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
-    with_suspended(&seats, &|| false, &seek, |suspended| assert!(suspended.seek_elsewhere().is_none()));
+    let slots = [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
+    with_suspended(&slots, &|| false, &seek, |suspended| assert!(suspended.seek_elsewhere().is_none()));
     assert_eq!(asked.take(), [5, 4, 3, 2]);
-    with_suspended(&seats, &|| false, &seek, |suspended| {
+    with_suspended(&slots, &|| false, &seek, |suspended| {
         assert!(suspended.seek(SearchScope::BeforeSleep, thread(3)).is_none())
     });
     assert_eq!(asked.take(), [5, 4, 2]);
@@ -95,13 +95,13 @@ fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_thei
         assert!(suspended.seek(SearchScope::Own, ptr::null()).is_none());
         asked.take()
     };
-    let seats = [
+    let slots = [
         (1, &counters[0], false),
         (1, &counters[1], false),
         (2, &counters[2], false),
         (1, &counters[3], false),
     ];
-    with_suspended(&seats, &|| false, &seek, |suspended| {
+    with_suspended(&slots, &|| false, &seek, |suspended| {
         assert_eq!(times(suspended), 2, "the newest of each thread");
         suspended.entries[1].alone = true;
         assert_eq!(times(suspended), 3);

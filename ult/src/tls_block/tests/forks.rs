@@ -190,7 +190,7 @@ fn parked_donors_answer_a_change_of_user() {
 /// The own thread pointer of the kernel thread that forks in the test below, and the one it runs
 /// with; zero for none. What a scheduler would ask its worker.
 static OWN: AtomicUsize = AtomicUsize::new(0);
-static WORN: AtomicUsize = AtomicUsize::new(0);
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets the pointer `to` if `from` is in force: other tests fork too, with other pointers.
 fn change(from: &AtomicUsize, to: &AtomicUsize) {
@@ -205,22 +205,22 @@ fn change(from: &AtomicUsize, to: &AtomicUsize) {
 }
 
 extern "C" fn run_with_own() {
-    change(&WORN, &OWN);
+    change(&IN_USE, &OWN);
 }
 
 extern "C" fn run_with_tls_donor_again() {
-    change(&OWN, &WORN);
+    change(&OWN, &IN_USE);
 }
 
 #[test]
-fn handlers_may_wear_the_own_identity_through_the_fork() {
+fn handlers_may_run_with_the_own_tls_block_through_the_fork() {
     // An ordinary thread this time: its stack is safe in the child because the C library sees it as
     // the forking one.
     let thread = std::thread::spawn(|| {
         let tls_donor = borrowed();
         // ORDERING: Relaxed, both; for this kernel thread.
         OWN.store(arch::thread_pointer(), Relaxed);
-        WORN.store(tls_donor.thread_pointer(), Relaxed);
+        IN_USE.store(tls_donor.thread_pointer(), Relaxed);
         // SAFETY: handlers that only set the thread pointer, and only on this kernel thread.
         unsafe {
             libc::pthread_atfork(
@@ -236,7 +236,7 @@ fn handlers_may_wear_the_own_identity_through_the_fork() {
             status
         });
         // ORDERING: Relaxed, both; as above, and before anybody else borrows the donor.
-        WORN.store(0, Relaxed);
+        IN_USE.store(0, Relaxed);
         OWN.store(0, Relaxed);
         give_back(tls_donor);
         status

@@ -27,7 +27,7 @@ fn pthread_self_differs() {
 }
 
 #[test]
-fn a_recursive_mutex_belongs_to_the_identity() {
+fn a_recursive_mutex_belongs_to_the_tls_block() {
     let (one, two) = (borrowed(), borrowed());
     let mutex = &raw mut *Box::leak(Box::new(mutex(libc::PTHREAD_MUTEX_RECURSIVE)));
     // SAFETY: an initialised mutex that is never freed.
@@ -43,7 +43,7 @@ fn a_recursive_mutex_belongs_to_the_identity() {
 }
 
 #[test]
-fn an_error_checking_mutex_belongs_to_the_identity() {
+fn an_error_checking_mutex_belongs_to_the_tls_block() {
     let tls_donor = borrowed();
     let mutex = &raw mut *Box::leak(Box::new(mutex(libc::PTHREAD_MUTEX_ERRORCHECK)));
     // SAFETY: an initialised mutex that is never freed; the second lock of one owner returns an

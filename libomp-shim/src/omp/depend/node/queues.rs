@@ -39,8 +39,8 @@ pub(super) struct NodeQueues {
     /// Where the work is. Set before the second list is closed, or never, if the task completes
     /// without queued work.
     queued: OnceLock<Queued>,
-    /// The predecessors of the same kind that were not complete. Set before the node is published;
-    /// afterwards only the task itself touches the list.
+    /// The predecessors of the same kind that were incomplete when the node was entered. Set before
+    /// the node is published; afterwards only the task itself touches the list.
     before: Cell<Vec<NodeRef>>,
 }
 

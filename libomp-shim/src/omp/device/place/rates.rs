@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_file_is_read_and_mistakes_are_told() {
+    fn a_named_file_is_read_and_mistakes_are_reported() {
         let file = std::env::temp_dir().join(format!("gangway-rates-{}", std::process::id()));
         let name = file.display().to_string();
         let of = |text: &str| {

@@ -155,7 +155,7 @@ mod tests {
     use crate::omp::device::interface::DeviceModule;
 
     #[test]
-    fn a_code_keeps_its_number_and_is_known_once_it_was_told() {
+    fn a_code_keeps_its_number_and_is_known_once_it_was_reported() {
         let given = IssuedNumbers::default();
         let code = DeviceCode::HostFunction(0x5555_1234_5678);
         let CodeName::New(number) = given.name(&code, 0) else { panic!("a first name is new") };
