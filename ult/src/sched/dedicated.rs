@@ -55,9 +55,9 @@ pub fn dedicate_kernel_thread() -> bool {
     }
 }
 
-/// Undoes [`dedicate_kernel_thread`] after a call that failed, because the caller's kernel thread
-/// is unchanged then. Its worker starts ULTs again, or returns to the pool when the thread has
-/// ended. A worker that the pool started for the other threads stays.
+/// Undoes [`dedicate_kernel_thread`]. Use it if the attempt to change the kernel thread has failed,
+/// so that the kernel thread is unchanged. The caller's worker starts ULTs again, or returns to the
+/// pool when the thread has ended. A worker that the pool started for the other threads stays.
 pub fn share_kernel_thread_again() {
     if let Some(worker) = worker::current() {
         worker.set_dedicated(false);

@@ -30,24 +30,26 @@
 //! worker that stands in resumes its own context. All its other contexts go back to the worker that
 //! was blocked ([`give_back`]). A worker that runs program code is recalled too: the recall counts
 //! as a context that waits behind this code. So the monitor interrupts the code if it spins. If the
-//! running code blocks, a third worker stands in, for the same blocked worker and since the same
-//! time, and gives back what it adopts. At the end of an outermost region, or of a thread with an
-//! assigned worker, no recall is needed. The context then returns by itself to its owner, the
-//! worker where it began ([`return_to`]).
+//! running code of a worker that stands in blocks, a third worker adopts the contexts behind it.
+//! The third worker then stands in for the worker that blocked first, as if it had begun together
+//! with the second one. Later it gives the adopted contexts to the first worker. At the end of an
+//! outermost region, or of a thread with an assigned worker, no recall is needed. The context then
+//! returns by itself to its owner, the worker where it began ([`return_to`]).
 //!
 //! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`], which
 //! takes contexts to another worker. A worker opens its parcels at every entry to the scheduler and
 //! at every full search. The sender of a parcel wakes the receiver. If the receiver does not sleep,
 //! the parcel counts as a context that waits behind the receiver's code. A worker that stands in
-//! gives its contexts back only in its own context. All other contexts are suspended then, hence on
-//! its list, and its queues are empty.
+//! gives its contexts back only while its own context runs. All other contexts are suspended then,
+//! hence on its list, and its queues are empty.
 //!
-//! *Wake-ups.* Code that makes a context ready wakes the worker on which the thread was when its
-//! region began, or when it began to wait. So a worker that stands in never sleeps without a time
-//! limit. It sleeps in naps (`super::sleep`), and evaluates its conditions after each. The first
-//! nap lasts [`super::look::HOLD_BACK_TIME`], the longest 16 times as long. The same is true of any
-//! worker with a context that was moved (`Role::away`, inherited by the jobs that run for the
-//! thread), until that thread's region ends.
+//! *Wake-ups.* Code that makes a context ready may wake the wrong worker. It wakes the worker on
+//! which the context's thread was at an earlier time: when the region began, or when the wait
+//! began. So a worker that stands in never sleeps without a time limit. It sleeps in naps
+//! (`super::sleep`), and evaluates its conditions after each. The first nap lasts
+//! [`super::look::HOLD_BACK_TIME`], the longest 16 times as long. The same is true of any worker
+//! with a context that was moved (`Role::away`, inherited by the jobs that run for the thread),
+//! until that thread's region ends.
 //!
 //! Rejected:
 //! * *Standing in until the adopted threads have ended.* The threads of a gang that spins were then
@@ -120,7 +122,8 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedCon
 }
 
 /// Are there contexts here whose wakers may wake another worker? It is enough to ask the polled
-/// contexts: those that become ready with them have the same mark.
+/// contexts. Each unpolled context is in one order with a polled one that has the same mark
+/// (`SuspendedContext::becomes_ready_with`).
 pub(super) fn has_adopted(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; nothing switches here.
     worker.is_standing_in() || unsafe { (*worker.own()).suspended.has_polled(|entry| entry.role.away) }
@@ -205,9 +208,9 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
-/// Switches the kernel thread of `worker` to a borrowed TLS block while it idles, so that another
-/// worker can run with the kernel thread's own. False if no block can be borrowed. `owner` is the
-/// worker's private data.
+/// From now on the kernel thread of `worker` idles with a borrowed TLS block. So another worker can
+/// run contexts with the kernel thread's native TLS block. False if no block can be borrowed.
+/// `owner` is the private data of `worker`.
 fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
     if owner.borrowed.is_some() {
@@ -337,8 +340,9 @@ pub(super) fn note_signalled(worker: &'static Worker) {
     }
 }
 
-/// Makes the calling context continue at `owner`, the worker where it began, from which another
-/// worker may have adopted it. Has no effect if the context is there.
+/// Makes the calling context continue at `owner`, the worker where it began. Another worker may
+/// have adopted the context since. If the context is still at `owner`, this call only does what
+/// [`retire`] does.
 ///
 /// The context continues when `owner` enters its scheduler. The code that blocked `owner` has
 /// ended, or will end. Then `owner` enters its scheduler by itself, or the stall monitor interrupts

@@ -5,8 +5,8 @@
 //! of a worker has these steps, in the order of ICS '21, Algorithm 2:
 //!
 //! 1. Its own suspended contexts that are ready, unless a deeper or older gang waits in its gang
-//!    deque. Where these contexts only let others run first, steps 3 and 4 sometimes come before
-//!    them.
+//!    deque. If the first of these contexts yields or was interrupted, steps 3 and 4 sometimes come
+//!    before it.
 //! 2. Its own gang deque, as far as [`eligible`] allows.
 //! 3. Its own ULTs, newest first, and the jobs of its own contexts.
 //! 4. The jobs that its contexts may take from other threads.
@@ -19,14 +19,15 @@
 //!
 //! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
 //! ready context while an unfinished context of a deeper or older gang is suspended here. It *holds
-//! back* both. All contexts of this worker wait in the scheduler, so none of them spins for the
-//! held-back thread yet. But the events that they wait for may need that very thread. For example,
-//! a context here waits for a lock, and a thread of another group holds this lock while it executes
-//! a region of a younger gang. That region cannot end while one of its threads is held back here.
-//! So if the worker finds nothing else for [`HOLD_BACK_TIME`], it takes one of the held-back ULTs
-//! or contexts. A worker that sleeps takes it at the end of that sleep. A worker that polls without
-//! limit takes it by the clock ([`Refused`]). `docs/models/gang.md` has the runs that show both
-//! sides.
+//! back* both. When the worker decides this, all of its contexts are suspended, so none of them
+//! spins for the held-back thread. But a suspended context may wait for an event that comes only
+//! after the held-back thread has run. For example, a context here waits for a lock, and a thread
+//! of another group holds this lock while it executes a region of a younger gang. That region
+//! cannot end while one of its threads is held back here. So if the worker finds nothing else for
+//! [`HOLD_BACK_TIME`], it takes one of the held-back ULTs or contexts. A worker that sleeps takes
+//! it at the end of that sleep. A worker that polls without limit takes it by the clock
+//! ([`Refused`]). `docs/models/gang.md` has runs that deadlock if nothing is held back, and runs
+//! that deadlock without this exception.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
@@ -331,8 +332,9 @@ fn may_help(worker: &Worker) -> bool {
 
 /// Takes the oldest ULT that `victim` spawned without a gang, if its group may run here. These ULTs
 /// do not record their group. So the worker steals only if it runs the ULTs of all groups, if there
-/// is one group only, or if both workers serve the same group. It checks this after it has seen the
-/// ULT, because a new group may have begun before the push of the ULT.
+/// is one group only, or if both workers serve the same group. The worker checks this after it has
+/// seen that the deque has a ULT. An earlier check might still count only one group. Then a second
+/// group might begin, and push this ULT.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
     if victim.ults.is_empty() || worker.is_dedicated() || !may() {
@@ -480,13 +482,14 @@ fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
     if let Some(Some(counter)) = resting {
         own.rested = counter;
         // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
-        // reads the counter. Either the next question whether the thread is ready
-        // (`SuspendedContexts::others`) sees the event, or the waker sees the counter.
+        // reads the counter. Either the next check of the thread's condition (in
+        // `SuspendedContexts::others`) sees the event, or the waker sees the counter.
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        // There may already be a job for the thread. It may have come before the thread was
-        // counted. Or the searches may have left it to its owner for a while. No thread will
-        // announce that job again. So the worker is called to its scheduler here.
+        // There may already be a job for the thread. The job may have been queued before the thread
+        // was counted. Or earlier searches may have left the job, for a while, to the thread in
+        // whose queue it is. No thread will announce this job again, so the worker is called to its
+        // scheduler here.
         if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }

@@ -13,7 +13,7 @@
 //!
 //! 1. It suspends the context, and asks `next` what this worker should do.
 //! 2. If the answer is to *resume* a context, it switches there directly. Often this is the context
-//!    that asked.
+//!    that has just been suspended.
 //! 3. If the answer is a *job*, it leaves the stack for a runner. The runner runs the job by a
 //!    plain call, then further jobs, until a suspended context can be resumed.
 //!
@@ -30,7 +30,7 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `suspended` | a worker's suspended contexts: which can be resumed, seek jobs, or bind the worker |
+//! | `suspended` | which suspended contexts can be resumed or seek jobs; which gang binds a worker |
 //! | `look` | where a worker searches for work, and in which order |
 //! | `runner` | the stacks that jobs run on |
 //! | `storage` | a context that changes its thread-local storage |
@@ -135,9 +135,9 @@ pub struct Wait<'a> {
     pub sleepers: Option<&'a AtomicU32>,
     /// How long the worker polls before it sleeps.
     pub spin: Spin,
-    /// The context only lets others run first, and needs no event to continue. As soon as a newer
-    /// context of this worker is suspended, this context may be resumed. Until then `ready`
-    /// decides.
+    /// The context only lets others run first, and needs no event to continue. While it is the
+    /// newest suspended context of its worker, `ready` decides whether it may be resumed. While a
+    /// newer context is suspended there, this context always counts as ready.
     pub yields: bool,
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,
@@ -223,7 +223,8 @@ pub fn wait(wait: &Wait<'_>) {
     wait_with(wait, WaitTraits::default());
 }
 
-/// [`wait`] for one of the events that happen to an object in a known order.
+/// [`wait`] where the contexts that wait for one object become ready in a known order, see
+/// [`ReadyOrder`].
 #[inline]
 pub fn wait_in_order(wait: &Wait<'_>, order: ReadyOrder) {
     wait_with(wait, WaitTraits { order: Some(order), ..WaitTraits::default() });
@@ -307,8 +308,9 @@ fn runs_on_own_stack(worker: &'static Worker, role: &Role) -> bool {
     jobs_run_on_own_stacks() && role.thread == unsafe { (*worker.own()).role.thread }
 }
 
-/// Runs the job that the running context `me` received when it was resumed, on its own stack.
-/// Called in the scheduler, returns in program code. False if there was no job.
+/// When the running context `me` was resumed, it may have received a job. Runs this job on the
+/// stack of `me`. Called in the scheduler, returns in program code. If there was no job, returns
+/// false, still in the scheduler.
 fn run_given_job(me: *mut Ult) -> bool {
     // SAFETY: the running context's own descriptor.
     let Some((job, role)) = (unsafe { (*me).job.take() }) else { return false };
@@ -499,9 +501,9 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
     // This count is separate from `ticks`, which `look::quickly` increments. If the answer here is
-    // no, `look::quickly` follows as a rule, so a job would advance a common count twice. Then
-    // `look::quickly` might see odd values only, and never make the full search at a multiple of
-    // 16.
+    // no, the caller enters the scheduler as a rule, and `look::quickly` counts the same job again.
+    // With one common count, each such job would count twice. Then `look::quickly` might see only
+    // odd values, and never make the full search at a multiple of 16.
     own.in_place = own.in_place.wrapping_add(1);
     !own.in_place.is_multiple_of(CALLS_IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
@@ -610,8 +612,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     // The waker of a context that came here by a hand-off wakes its former worker, so this worker
     // must search by itself.
     let polls = held_back || handoff::has_adopted(worker);
-    // A context may have become held back since `held_back` was read above, and its waker may
-    // already have come. So `held_back` is read again. If it is true now, this sleep is cancelled,
+    // Since `held_back` was read above, the condition of a context that must be held back may have
+    // come true. Its waker may have come before this worker announced its sleep, and does not come
+    // again. So `held_back` is read again. If something is held back now, this sleep is cancelled,
     // and the next one is a nap.
     let awake = || {
         look::has_ready(worker) || {
@@ -757,8 +760,9 @@ mod tests {
         unsafe { (*data.cast::<Cell<bool>>()).set(true) };
     }
 
-    /// The test runs with each spin policy of the older gang's context. A worker that polls without
-    /// limit never sleeps, so the end of a sleep does not release the younger gang's context.
+    /// The older gang's context holds back the younger gang's context. A worker that sleeps takes
+    /// the held-back context at the end of its sleep. A worker that polls without limit never
+    /// sleeps, and takes it by the clock. So the test runs with each spin policy.
     #[test]
     fn what_is_held_back_goes_on_in_the_end() {
         for spin in [Spin::NONE, Spin::POLLING, Spin::ANSWERS, Spin::FOREVER] {

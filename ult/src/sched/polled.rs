@@ -11,8 +11,8 @@
 //!
 //! * **P1** Only the holder of the list's lock evaluates conditions, so no two workers evaluate one
 //!   condition at the same time.
-//! * **P2** An entry leaves the list before its `done` is set, and is not touched after that: it
-//!   lies on the waiting stack.
+//! * **P2** An entry leaves the list before its `done` is set. No other thread touches the entry
+//!   after that. It lies on the stack of the waiting context, which may have continued.
 //!
 //! In the child process of `fork(2)` the entries are forgotten and their waits are over, because
 //! the awaited events belong to the parent.

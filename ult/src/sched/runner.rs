@@ -5,8 +5,9 @@
 //! finds, until a suspended context can be resumed. After that it is idle, with nothing on its
 //! stack, until it receives another job. A job that waits keeps its runner.
 //!
-//! If the address space is limited ([`promised`]), no runner stays idle. A job without a stack then
-//! runs on the stack of the context that waits for it ([`find_stack_for`]).
+//! If the address space is limited ([`promised`]), no runner stays idle. If there is then no room
+//! for the stack of a job, the job runs on the stack of the waiting context that it was found for
+//! ([`find_stack_for`]).
 
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};

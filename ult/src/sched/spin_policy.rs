@@ -304,8 +304,9 @@ const CROWDED_LOOKS: u32 = 128;
 /// Chosen: a few searches find work that is just being queued; any value from 4 to 16 will do.
 const LEAST_CROWDED_LOOKS: u32 = 8;
 
-/// Microseconds up to which a limit is counted in searches and not by the clock. Chosen:
-/// [`LEAST_CROWDED_LOOKS`] searches take about as long; any value from 3 to 10 will do.
+/// The longest limit, in microseconds, for which the worker does not read the clock. It makes
+/// [`LEAST_CROWDED_LOOKS`] searches instead. Chosen: these searches take about as long; any value
+/// from 3 to 10 will do.
 const BRIEF_LIMIT_MICROS: u32 = 5;
 
 /// Searches per reading of the clock. Chosen: the clock then costs each search little; any value
@@ -426,9 +427,9 @@ impl SpinPolicy {
 }
 
 /// Do more kernel threads of this machine want to run than this process has processors? If not, no
-/// other program took this worker's time. The thread that ran here instead has another processor by
-/// now, or belongs to this process. It may be a sleeper, which the kernel often wakes on its
-/// waker's processor. True if the system does not say.
+/// other program took this worker's time. Another thread did run here in that time, but it has
+/// another processor by now, or belongs to this process. For example, the kernel often wakes a
+/// sleeping thread on the processor of its waker. The answer is true if the system does not say.
 #[cold]
 fn others_may_run() -> bool {
     proc_file::parse_start(c"/proc/loadavg", runnable).is_none_or(|count| count > cores())

@@ -2,8 +2,8 @@
 //! thread that has a kernel thread of its own. Such a thread runs its share of a region with the
 //! storage of its thread number.
 //!
-//! The owner of that storage is known to the layer above. The storage of a context that starts or
-//! is resumed lives in [`crate::spawn`] and [`crate::ult`].
+//! The layer above knows the owner of that storage. How a context gets its storage when it starts
+//! or is resumed lives in [`crate::spawn`] and [`crate::ult`].
 
 use super::enter_program;
 use crate::exceptions;

@@ -16,11 +16,12 @@
 //! jobs: its `seek` is called. If the newest context was interrupted in program code, no older
 //! context of the thread is resumed.
 //!
-//! **A team of one thread.** An older context of a thread may be resumed and suspended again. It is
-//! then the newest. The contexts of the thread's inner regions are no longer the newest, so they
-//! are no longer asked for jobs. As a rule the other threads of an inner team find the jobs of that
-//! team. A team of one thread has no other threads. So its context is asked although it is not the
-//! newest ([`super::Wait::alone`]), unless a newer one was interrupted in program code.
+//! **A team of one thread.** If an older context of a thread is resumed and suspended again, it
+//! becomes the thread's newest. A context that the thread has for an inner team is then no longer
+//! the newest, and is not asked for jobs. As a rule this does no harm, because the other threads of
+//! the inner team find the team's jobs. If the inner team has only one thread, no other thread
+//! finds them. So the context for such a team is asked although it is not the newest
+//! ([`super::Wait::alone`]), unless a newer one was interrupted in program code.
 //!
 //! **The strictest gang.** Consider the gangs of the contexts here that have not finished
 //! ([`super::Wait::finished`]). The deepest of them, and among equally deep ones the oldest, is the
@@ -33,8 +34,8 @@
 //! because program code that spins usually waits for thread 0, or for the thread before its own.
 //! Among equal resume ranks, the context comes first that has been suspended longest, so that
 //! contexts that yield run in a circle. Contexts that were interrupted, or that yield, have the
-//! highest resume rank. They come after contexts whose event has happened. Sometimes resume ranks
-//! do not count, so that no context is passed over for ever (`look`, `yielding`).
+//! highest resume rank. So they come last, after the contexts whose event has happened. Sometimes
+//! resume ranks do not count, so that no context is passed over for ever (`look`, `yielding`).
 //!
 //! **Synchronization points.** A thread at a barrier or a join waits for all threads and tasks of
 //! its team. While a thread of the team runs, or the team has tasks to run, it is of no use to
@@ -178,11 +179,12 @@ impl SuspendedContexts {
         }
     }
 
-    /// The thread has suspended a newer context, so its older one in the list can no longer start
-    /// tasks. Then other polled contexts of the older one's order ([`super::ReadyOrder`]) have to
-    /// start them. If fewer than [`POLLED_PER_ORDER`] of these can, the first unpolled context of
-    /// the order is added to the list. It is also added if its position is lower than the positions
-    /// of all of these.
+    /// The thread has suspended a newer context, so its older context in the list can no longer
+    /// start tasks. Other polled contexts of the same order ([`super::ReadyOrder`]) have to start
+    /// them. Such a context can start tasks if it is the only suspended context of its thread. If
+    /// fewer than [`POLLED_PER_ORDER`] contexts can, the unpolled context with the lowest position
+    /// in the order is added to the list. It is also added if all contexts that can start tasks
+    /// have higher positions.
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;
@@ -210,9 +212,9 @@ impl SuspendedContexts {
 
     /// Moves one context from the list to `unpolled`, if enough others stay in the list. Consider
     /// the [`DEMOTION_SEARCH`] entries before the newest. If at least [`POLLED_PER_ORDER`] of them
-    /// are in the order of the newest, the one with the last position is moved. It is never a
-    /// context of the thread `running`. That thread has a newer context, which runs and is not in
-    /// this list, and which may depend on the older one.
+    /// are in the order of the newest, the one that has the highest position in this order is
+    /// moved. It is never a context of the thread `running`. That thread has a newer context, which
+    /// runs and is not in this list, and which may depend on the older one.
     #[cold]
     fn poll_fewer(&mut self, running: *const ThreadMode) {
         let Some((newest, others)) = self.entries.split_last() else { return };
@@ -249,7 +251,8 @@ impl SuspendedContexts {
         self.entries.iter().any(|entry| entry.role.is_of_a_region())
     }
 
-    /// Does the newest context yield, and seek the jobs that may run before it continues?
+    /// Does the newest context yield, and does it seek jobs? The jobs that it finds may run before
+    /// it continues.
     pub(super) fn newest_asks(&self) -> bool {
         self.entries.last().is_some_and(|entry| entry.yields && entry.seek.is_some())
     }
@@ -439,8 +442,8 @@ impl SuspendedContexts {
         self.next_cursor.set(from + WINDOW_SIZE);
     }
 
-    /// Could the context run, and only lets others run first? True for a context that yields or was
-    /// interrupted.
+    /// Does the context only let others run first, without waiting for an event? True for a context
+    /// that yields or was interrupted.
     pub(super) fn yields(&self, at: usize) -> bool {
         self.entries[at].rank == RANK_OF_YIELDING
     }
@@ -613,8 +616,8 @@ impl SuspendedContexts {
         self.seek_elsewhere_for(|_| true)
     }
 
-    /// Asks these contexts for a job. Of contexts in a row that may start any task of one team, one
-    /// is asked.
+    /// Asks these contexts for a job. If contexts that follow each other may all start any task of
+    /// one team, only the first of them is asked.
     fn ask_each_team<'a>(
         &self,
         mut seekers: impl Iterator<Item = &'a SuspendedContext>,
@@ -646,9 +649,13 @@ impl SuspendedContexts {
     }
 
     /// Has another thread than `thread` a context here? A context that runs for no region counts
-    /// only if it is ready, or if its waker may wake another worker. The waker may do so in two
-    /// cases. The context was moved (`Role::away`). Or this worker stands in for another one
-    /// (`all`), and the context has a counter of sleepers.
+    /// only in the following cases:
+    ///
+    /// * The context is ready.
+    /// * The context was moved (`Role::away`), so its waker may wake another worker instead of this
+    ///   one.
+    /// * This worker stands in for another one (`all`), and the context has a counter of sleepers.
+    ///   The waker may then wake another worker, too.
     pub(super) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
         let mut others = Others { exists: false, sync_point: core::ptr::null() };
         for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {

@@ -1,9 +1,11 @@
 //! What the stall monitor reads about a worker: may its running code be waiting for a context that
 //! waits behind it?
 //!
-//! How long the monitor waits lives in [`crate::stall`]. If a gang fits on the pool, all its
-//! threads run at the same time. A thread that spins for a moment then continues by itself. If its
-//! worker went to a younger gang, the gang's threads would no longer run together.
+//! How long the monitor waits lives in [`crate::stall`]. The monitor should not give a worker to a
+//! younger gang too early. If a gang fits on the pool, all its threads run at the same time. A
+//! thread of this gang that spins for another thread of it then soon continues by itself. If the
+//! worker of the spinning thread went to a younger gang, the gang's threads would no longer run
+//! together.
 //!
 //! So the scheduler reports to the stall monitor which contexts wait. Threads of the running gang
 //! are urgent, and so are threads of gangs that go before it by the order of [`eligible`]. Other

@@ -319,7 +319,9 @@ pub(crate) fn yield_to_others() {
         worker.gang_deque.head_of_deepest().is_some_and(|head| head.id != tag.id && eligible(head, tag));
     if is_older {
         let asked = core::cell::Cell::new(false);
-        // `ready` is false at the first call, so the scheduler chooses in the order of `look`.
+        // `ready` is false at the first call, so this context is suspended and the worker searches
+        // in the order of `look`. From the second call on `ready` is true, so the search may resume
+        // this context.
         super::wait(&super::Wait::until(&|| asked.replace(true)));
     }
 }

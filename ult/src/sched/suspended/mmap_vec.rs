@@ -5,8 +5,9 @@
 //! The C library's allocator, and the program's allocator, may then be in the middle of an
 //! operation. So the list of suspended contexts asks the kernel for its memory.
 //!
-//! To remove an item, the list moves its shorter side. Threads that spin are interrupted and
-//! resumed in a circle, oldest first, so the oldest item is removed often.
+//! When an item is removed, the vector moves either the items before it or the items behind it,
+//! whichever are fewer. Threads that spin are interrupted and resumed in a circle, oldest first. So
+//! the oldest item is removed often, and then no other item moves.
 
 use core::mem::offset_of;
 use core::ops::{Deref, DerefMut};

@@ -11,14 +11,15 @@
 //!   the list.
 //! * **U2** A context here is the only suspended context of its thread. So no newer context of the
 //!   thread depends on it, and nothing of the thread runs.
-//! * **U3** Consider the contexts in the list with the same object and event that are also the only
-//!   suspended contexts of their threads. No position here is lower than the lowest position of
-//!   these. So if a context here is ready, one in the list is ready, too.
+//! * **U3** Consider all contexts with the same object and event that are the only suspended
+//!   contexts of their threads. The lowest position among all of them is the position of one in the
+//!   list. So if a context here is ready, one in the list is ready, too.
 //!
 //! The contexts in the list also seek jobs for the contexts here, since any thread that waits at a
-//! barrier may start any task of its team. A context in the list whose thread has started a task
-//! that waits can start no more tasks. If too few others can, a context from here is added to the
-//! list (`SuspendedContexts::poll_another`).
+//! barrier may start any task of its team. Suppose that a thread with a context in the list starts
+//! a task, and the task waits. Then the thread's context in the list can start no more tasks. If
+//! too few other contexts in the list can start tasks, a context from here is added to the list
+//! (`SuspendedContexts::poll_another`).
 
 use super::SuspendedContext;
 use super::mmap_vec::MmapVec;
