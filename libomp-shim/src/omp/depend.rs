@@ -32,7 +32,7 @@
 //! | `members` | the tasks of a set |
 //! | `slots` | where the table keeps the sets of an address, and which addresses it forgets |
 //! | `node` | edges, the count of predecessors, completion; tasks that queue work on devices |
-//! | `replay` | tasks whose predecessors are known by number |
+//! | `replay` | tasks of a graph that runs again; the graph stores the predecessors of each |
 //! | `mutexes` | mutual exclusion among the members of a `mutexinoutset` |
 
 use core::ptr::NonNull;

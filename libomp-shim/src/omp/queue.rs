@@ -35,8 +35,8 @@
 //! them?
 //!
 //! If a thread has stolen a task that it may not start, it puts the task in the team queue. There
-//! every thread can check a task before it takes the task. If a thread has popped a task from its
-//! own deque and may not start it, it puts the task back. Before the thread sleeps, the task moves
+//! every thread can check a task before it takes the task. A task that a thread has popped from its
+//! own deque, and may not start, goes back to that deque. Before the thread sleeps, such tasks move
 //! to the team queue.
 //!
 //! **Why no deadlock follows.** Let S be the newest suspended tied task of a thread, and let S wait
@@ -218,8 +218,8 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// cases:
 ///
 /// * A task of the thread waits for a device, and the limit on such tasks is reached. If no task of
-///   the thread waits for a device, the limit does not bind the thread: a queued operation of a
-///   device may wait for a task that only this thread can start.
+///   the thread waits for a device, the limit does not bind the thread. Otherwise a deadlock could
+///   follow: an operation that is queued on a device may need a task that this thread starts next.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.
@@ -439,8 +439,8 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
 }
 
 /// Runs the newest ready tasks of the thread's own deque by plain calls, while the running task
-/// waits. It waits for the tasks that satisfy `mine`. `done` returns true when all these tasks are
-/// complete. The function returns in the following cases, so the caller must check `done` again:
+/// waits for the tasks that satisfy `mine`. `done` returns true when all these tasks are complete.
+/// The function returns in the following cases, so the caller must check `done` again:
 ///
 /// * `done` returns true;
 /// * the newest task does not satisfy `mine`, or this thread may not start it, or the deque is
@@ -526,10 +526,10 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };
         let ready = victim.deque.len();
         if ready == 0 {
-            // This check is sufficient in the last search before a sleep, too. A thread that pushes
-            // a task then looks for a sleeper, and wakes it. If it sees no sleeper, its push is
-            // visible after the fence of the parker. The last search comes after that fence, so
-            // `len` counts the task.
+            // This check is sufficient in the last search before a sleep, too. A thread that has
+            // pushed a task passes a full fence, and wakes a sleeper if it sees one. A worker
+            // announces its sleep, passes a full fence, and makes the last search. So if the
+            // pushing thread does not see the announced sleep, `len` counts the task.
             continue;
         }
         if spares && ready == 1 {
@@ -565,9 +565,9 @@ const TASKS_MOVED_PER_DEQUE: u32 = 8;
 /// may run them. A `patient` agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks. It
 /// leaves the deque earlier if it has moved a task that another agent may start.
 ///
-/// If an agent finds no task in this way, it ends, and the next agent continues with the remaining
-/// tasks. An agent that waits in a tied task does not end. Its search before it sleeps is not
-/// `patient` and looks at all tasks.
+/// As a rule, an agent that finds no task in this way ends, and the next agent continues with the
+/// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is
+/// not `patient` and looks at all tasks.
 #[cold]
 fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
@@ -636,9 +636,9 @@ fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
     task
 }
 
-/// Pops tasks off the thread's own deque until the thread may start one, and returns that task.
-/// Moves the tasks that it has popped and may not start to the team queue. Called before a sleep,
-/// and after many searches in vain.
+/// Pops tasks off the thread's own deque until the thread may start one, and returns that task. The
+/// popped tasks that the thread may not start move to the team queue. Called before a sleep, and
+/// after many searches in vain.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;
@@ -706,7 +706,9 @@ fn look_how_many(here: CurrentThread) {
         } else if env::settings().task_throttling {
             run_some(here, DEQUE_TASKS / 4);
             if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
-                hold_back(here); // the tasks that are left are for the team
+                // As a rule, only members of the team may run the tasks that are left. So the agent
+                // is held back like a producer with too many children.
+                hold_back(here);
             }
         }
     } else if has_too_many_children(here) {
@@ -813,10 +815,11 @@ pub fn run_all(here: CurrentThread) {
         unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            // At every 32nd call (`CALLS_IN_PLACE` in `ult::sched`), `may_go_on_in_place` returns
-            // false even if no context waits. In this case the call in the next condition returns
-            // true, and the agent continues after one pass through the scheduler. So the tasks of
-            // its deque stay there, and do not move to the team queue.
+            // If another context waits for this worker, the agent leaves the loop. When the agent
+            // ends, the tasks of its deque move to the team queue. But at every 32nd call
+            // (`CALLS_IN_PLACE` in `ult::sched`), `may_go_on_in_place` returns false even if no
+            // context waits. A second call then returns true. So the agent makes one pass through
+            // the scheduler and continues, and the tasks stay in its deque.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }

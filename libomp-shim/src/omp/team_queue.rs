@@ -185,9 +185,10 @@ struct TeamQueuePart {
 /// The tasks of a part, by priority.
 type Levels = BTreeMap<i32, QueueLevel>;
 
-/// If a part has queues for more priorities than this, it removes a queue that becomes empty. Up to
-/// this number it keeps empty queues. A search walks over empty queues. In a program that gives
-/// every task a priority of its own, this walk would otherwise become long.
+/// If a part has queues for more priorities than this, it removes the queues of a priority when a
+/// search takes their last task. Up to this number it keeps empty queues. A search walks over empty
+/// queues. In a program that gives every task a priority of its own, this walk would otherwise
+/// become long.
 const KEPT: usize = 8;
 
 /// The tasks of one priority; tied and untied tasks each in the order of their numbers.

@@ -4,8 +4,8 @@
 //! ([`super::table`]).
 //!
 //! Rejected: `smallvec`, which takes storage for more than two members from the C library. In one
-//! case 100,000 tasks waited for one task, and several threads made the sets. Afterwards a megabyte
-//! stayed in the C library's arena of each of these threads.
+//! case 100,000 tasks waited for one task. Afterwards a megabyte stayed in the C library's arena of
+//! each thread that had made some of the sets.
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};

@@ -9,8 +9,8 @@
 //! first node in line.
 //!
 //! Tried and rejected:
-//! * taking all mutexes or none (if one mutex is held, the thread releases the mutexes that it has
-//!   taken; meanwhile nodes may have queued for these, and the thread must wake them);
+//! * taking all mutexes or none (if another node holds one of them, the thread releases the mutexes
+//!   that it has taken; meanwhile nodes may have queued for these, and the thread must wake them);
 //! * trying for the mutexes when a thread wants to start the task (threads then look at tasks that
 //!   they cannot start).
 

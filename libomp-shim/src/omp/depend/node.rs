@@ -19,11 +19,12 @@
 //! * with a race detector, each successor.
 //!
 //! *The last share.* A node has two counts: one of predecessors and one of references. To count
-//! down, a thread subtracts its share from a count. In the count of predecessors, the share of a
-//! completed predecessor is 1. The share of the guard is [`GUARD`] minus the number of edges. In
-//! the count of references, each share is 1. If a thread finds that the count equals its own share,
-//! all other shares have been subtracted. So this thread is the last one, and may leave its share
-//! in the count: no other thread subtracts from the count again.
+//! down, a thread subtracts its share from a count. The count of predecessors starts at [`GUARD`]
+//! (at 1 if the node's only edge is linked without a guard). In this count, the share of a
+//! completed predecessor is 1. The share of the guard is the rest: [`GUARD`] minus the number of
+//! edges. In the count of references, each share is 1. If a thread finds that the count equals its
+//! own share, all other shares have been subtracted. So this thread is the last one, and may leave
+//! its share in the count: no other thread subtracts from the count again.
 //!
 //! *Two lists.* A task that queues its work on a device has a second list, for successors that
 //! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
@@ -35,8 +36,8 @@
 //! edge. Data that few nodes need are stored elsewhere ([`Rare`]).
 //!
 //! Tried and rejected:
-//! * a lock and a vector of successors per node (two atomic operations and an allocation per edge,
-//!   and an addition to a counter that both the generating task and completing threads write);
+//! * a lock and a vector of successors per node (per edge: two atomic operations, an allocation,
+//!   and an addition to the count of predecessors, which completing threads write, too);
 //! * a guard of one on the count of predecessors, with an addition to the count per edge (now one
 //!   subtraction, of [`GUARD`] minus the number of edges, takes the guard off and counts all
 //!   edges);
@@ -312,10 +313,10 @@ impl Node {
     /// generated both tasks.
     pub(super) fn precede(&self, successor: &TableRef) {
         // The generating task enters all edges of one task before it enters those of the next task.
-        // So if this edge exists already, `newest` is the successor. `newest` may also be the
-        // address of a freed node, and `successor` may be a new node at this address. In this case
-        // the freed node waited for this node, so this node is complete. Hence `successor` needs no
-        // edge.
+        // So if this edge exists already, `newest` is `successor`. `newest` may also be the address
+        // of a freed node, and `successor` may be a new node at this address. The freed node waited
+        // for this node. A node is freed only after all its predecessors are complete, so this node
+        // is complete. Hence `successor` needs no edge.
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
             if hangs && tool::is_on() {
@@ -412,9 +413,9 @@ impl Node {
         self.for_each_mutex(sanitize::after);
     }
 
-    /// Notifies a detector of races that the task ends. For the detector, all accesses of the task
-    /// happen before those of its successors, and before those of the next holders of its mutexes.
-    /// Called before the task is complete.
+    /// Notifies a detector of races that the task ends. For the detector, all that the running code
+    /// did before this call happens before the successors of the task begin, and before the next
+    /// holders of its mutexes begin. Called before the task is complete.
     pub(in crate::omp) fn notify_end(&self) {
         sanitize::before(self);
         self.for_each_mutex(sanitize::before);

@@ -10,9 +10,10 @@
 //! memory grows only with the largest number of addresses that have had incomplete tasks at one
 //! time. The cost per entry stays constant. The table becomes small again when it is cleared
 //! (`omp_all_memory`).
-//! Tried and rejected: the standard library's table. From a thousand addresses on, it was swept
-//! each time that it had doubled (more instructions, and nodes of completed tasks that filled the
-//! caches).
+//!
+//! Tried and rejected: the standard library's table. From a thousand addresses on, it forgot
+//! addresses without incomplete tasks only when the number of addresses had doubled. It executed
+//! more instructions, and the nodes of completed tasks filled the caches.
 
 use core::mem::{self, ManuallyDrop};
 use core::ops::{Deref, DerefMut};

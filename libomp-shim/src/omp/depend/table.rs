@@ -24,8 +24,8 @@ pub struct DependTable {
     /// The mutexes of addresses that `mutexinoutset` has named. One mutex per address suffices: of
     /// two sets at one address, the later one waits for the earlier one.
     mutexes: BTreeMap<usize, Arc<MutexesMutex>>,
-    /// The last task with `omp_all_memory`. If a later task is the first to name an address, the
-    /// later task waits for this one.
+    /// The last task with `omp_all_memory`. For each address, the first later task that names the
+    /// address waits for this task.
     all_memory: Option<TableRef>,
 }
 
@@ -96,8 +96,8 @@ impl DependTable {
         }
     }
 
-    /// Returns true if a quick check shows that a new task with `item` would be ready: all its
-    /// predecessors are complete. If the result is false, the new task may be ready all the same.
+    /// Returns true if a quick check shows that a new task with `item` would wait for no incomplete
+    /// task at this address. If the result is false, the new task may be ready all the same.
     pub(super) fn is_clear_for(&self, item: Dependence) -> bool {
         let is_complete = |node: &TableRef| node.get().is_complete();
         let Some(address) = item.address else { return false };

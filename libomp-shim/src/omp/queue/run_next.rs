@@ -27,10 +27,11 @@ pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     }
 }
 
-/// Chooses the task that `thread` starts next. `ready` is in its run-next slot, because a task has
-/// ended that was found for a wait. `number` is the [`super::help_number`] of that find. As a rule
-/// the function returns `ready`. Otherwise it pushes `ready`, and returns another task or `None`.
-/// `None` means that the thread returns to the scheduler, as in [`super::next_in_place`].
+/// Chooses the task that `thread` starts next. A task that was found for a wait has ended, and
+/// `ready` is in the run-next slot of `thread`. `number` is the [`super::help_number`] of that
+/// wait. As a rule the function returns `ready`. Otherwise it pushes `ready`, and returns another
+/// task or `None`. `None` means that the thread returns to the scheduler, as in
+/// [`super::next_in_place`].
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {
         push(thread, ready);
