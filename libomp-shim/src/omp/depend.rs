@@ -22,9 +22,9 @@
 //! **The next task.** When a task completes, the last task that becomes ready by this goes to the
 //! *run-next slot* of the thread. The others are pushed. First, successors become ready, from the
 //! newest to the oldest. After that, the mutexes are handed on, and tasks that get their last mutex
-//! become ready. If there are no such tasks, the slot gets, as a rule, the ready successor that was
-//! entered first. The thread usually starts the task of the slot next, without the deque
-//! ([`super::queue::follow`]).
+//! become ready. If no task gets its last mutex, the last task to become ready is, as a rule, the
+//! successor that was entered first. So that successor goes to the slot. The thread usually starts
+//! the task of the slot next, without the deque ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -206,9 +206,9 @@ pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + C
     }
 }
 
-/// As [`wait_for`], if the caller itself runs a task after the wait. The returned node holds the
-/// mutexes of `mutexinoutset`. The caller makes it the node of the task, or gives it to [`leave`]
-/// when the task has ended.
+/// As [`wait_for`], for a caller that runs a task itself after the wait. The returned node holds
+/// the mutexes of `mutexinoutset`. The caller makes it the node of the task, or gives it to
+/// [`leave`] when the task has ended.
 ///
 /// `None` means that the task holds no mutex. Then later tasks need not wait for the task, because
 /// the generating task continues only after the end of the task.

@@ -43,8 +43,9 @@
 //! for a descendant D. If D is queued, this thread may start D. If D is tied and suspended on
 //! another thread, let T be the newest suspended tied task of that thread. The suspended tied tasks
 //! of that thread form a chain of ancestry, and D is one of them. So T is D or a descendant of D,
-//! hence deeper than S. The same argument then holds for T. It ends, because the depth of a task is
-//! finite.
+//! hence deeper than S. The argument is then repeated with T in the place of S. Each repetition
+//! reaches a deeper task, and the depth of a task is finite. So the argument ends at a task that is
+//! running, or that a thread may start.
 //!
 //! Every waiting thread reaches every queue. It steals from the deques of other threads. Before a
 //! thread sleeps, it moves those tasks of its own deque that it may not start to the team queue.
@@ -217,9 +218,9 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// Returns true if `thread` is alone in its team and must start no task now. There are two such
 /// cases:
 ///
-/// * A task of the thread waits for a device, and the limit on such tasks is reached. If no task of
-///   the thread waits for a device, the limit does not bind the thread. Otherwise a deadlock could
-///   follow: an operation that is queued on a device may need a task that this thread starts next.
+/// * A task of the thread waits for a device, and the limit on such tasks is reached. A thread that
+///   has no such task is not bound by the limit. If it were, a deadlock could follow: an operation
+///   that is queued on a device may need a task that this thread starts next.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.
@@ -423,7 +424,8 @@ fn looks_in_vain(thread: &Thread) -> bool {
 /// Takes the newest task of the thread's own deque, if the thread may start it. Otherwise the task
 /// stays in the deque.
 fn own(thread: &Thread) -> Option<NonNull<Task>> {
-    // The owner never sees fewer tasks than there are.
+    // For the owner, `is_empty` is true only if the deque has no task: the owner knows all its
+    // pushes, and an outdated number of stolen tasks makes the deque seem longer, not shorter.
     if thread.deque.is_empty() {
         return None;
     }
@@ -482,8 +484,8 @@ fn put_back(thread: &Thread, task: NonNull<Task>) {
     thread.team().wake_one();
 }
 
-/// A lone task is the only task of a deque. A thief counts its searches in a row that find a lone
-/// task. The search with this number takes the task. The searches before it leave lone tasks to
+/// A lone task is the only task of a deque. If so many searches of a thief in a row find only lone
+/// tasks, the last of these searches takes such a task. The earlier searches leave lone tasks to
 /// their owners. The owner usually starts a lone task sooner than a thief could: for example, the
 /// owner makes one task and then reaches a `taskwait`. Chosen: within so many searches the owner
 /// usually starts the task; any value from 3 to 8 will do.
@@ -491,7 +493,7 @@ const LOOKS_AT_LONE_TASK: u32 = 4;
 
 /// Number of threads above which a team is large. In a large team a thread searches
 /// [`VICTIMS_IN_LARGE_TEAM`] deques between two jobs, and all deques before it sleeps. Chosen: a
-/// large machine has as many processors; any value from 128 to 512 will do.
+/// large machine has about this number of processors; any value from 128 to 512 will do.
 const LARGE_TEAM_THREADS: u32 = 256;
 
 /// Number of deques that one search between two jobs looks at in a large team. Chosen: to look at

@@ -71,8 +71,8 @@ pub type TeamQueueMark = Cell<Marks>;
 
 /// How far a thread has searched `pool`, the part of free agents, for descendants of its newest
 /// tied task. That task is known by its address. A task that is made later may get the same
-/// address. The number is true for the later task, too. The tasks with smaller numbers existed
-/// before it, so they do not descend from it.
+/// address. The number is then correct for the later task, too: the tasks with smaller numbers
+/// existed before that task, so they do not descend from it.
 pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,
@@ -185,10 +185,10 @@ struct TeamQueuePart {
 /// The tasks of a part, by priority.
 type Levels = BTreeMap<i32, QueueLevel>;
 
-/// If a part has queues for more priorities than this, it removes the queues of a priority when a
-/// search takes their last task. Up to this number it keeps empty queues. A search walks over empty
-/// queues. In a program that gives every task a priority of its own, this walk would otherwise
-/// become long.
+/// Number of priorities up to which a part keeps the queues of a priority when they become empty.
+/// If a part has queues for more priorities, it removes those of a priority when a search takes
+/// their last task. The reason is that a search walks over empty queues. Without the removal, the
+/// walk would become long in a program that gives every task a priority of its own.
 const KEPT: usize = 8;
 
 /// The tasks of one priority; tied and untied tasks each in the order of their numbers.

@@ -20,11 +20,12 @@
 //!
 //! *The last share.* A node has two counts: one of predecessors and one of references. To count
 //! down, a thread subtracts its share from a count. The count of predecessors starts at [`GUARD`]
-//! (at 1 if the node's only edge is linked without a guard). In this count, the share of a
-//! completed predecessor is 1. The share of the guard is the rest: [`GUARD`] minus the number of
-//! edges. In the count of references, each share is 1. If a thread finds that the count equals its
-//! own share, all other shares have been subtracted. So this thread is the last one, and may leave
-//! its share in the count: no other thread subtracts from the count again.
+//! (at 1 if the node's only edge is linked without a guard). All shares together make up this start
+//! value. Each edge has a share of 1, which is subtracted when the list with the edge is closed.
+//! The guard has the share that remains: [`GUARD`] minus the number of edges. In the count of
+//! references, each share is 1. If a thread finds that the count equals its own share, all other
+//! shares have been subtracted. So this thread is the last one, and may leave its share in the
+//! count: no other thread subtracts from the count again.
 //!
 //! *Two lists.* A task that queues its work on a device has a second list, for successors that
 //! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
@@ -85,7 +86,7 @@ const ROOM: usize = 5;
 pub struct Edge {
     /// The waiting node.
     node: *const Node,
-    /// The next edge in the list. Its successor was entered before `node`.
+    /// The next edge in the list, which leads to a node that was entered before `node`.
     next: *const Edge,
 }
 
@@ -312,11 +313,13 @@ impl Node {
     /// Makes `successor` wait for this node, unless this node is complete. Called by the task that
     /// generated both tasks.
     pub(super) fn precede(&self, successor: &TableRef) {
-        // The generating task enters all edges of one task before it enters those of the next task.
-        // So if this edge exists already, `newest` is `successor`. `newest` may also be the address
-        // of a freed node, and `successor` may be a new node at this address. The freed node waited
-        // for this node. A node is freed only after all its predecessors are complete, so this node
-        // is complete. Hence `successor` needs no edge.
+        // No edge is added if `newest` equals `successor`. There are two such cases. First, this
+        // node may already have an edge to `successor`. The comparison with `newest` finds every
+        // such edge, because the generating task enters all edges of one task before those of the
+        // next task. Second, `newest` may be the address of a freed node, and `successor` may be a
+        // new node at the same address. The freed node waited for this node. A node is freed only
+        // after all its predecessors are complete. So this node is complete, and `successor` needs
+        // no edge.
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
             if hangs && tool::is_on() {
@@ -531,8 +534,9 @@ fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
     }
 }
 
-/// A use of a node by the generating task: by its table, by [`super::replay()`], or while the node
-/// is entered. A use never leaves that task.
+/// One use of a node by the generating task. The table of that task holds such uses. So do
+/// [`super::replay()`], and the functions that enter the node. A use never leaves that task. All
+/// uses of a node together hold one reference.
 pub(super) struct TableRef(NonNull<Node>);
 
 impl TableRef {

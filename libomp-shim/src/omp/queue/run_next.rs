@@ -27,10 +27,10 @@ pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
     }
 }
 
-/// Chooses the task that `thread` starts next. A task that was found for a wait has ended, and
-/// `ready` is in the run-next slot of `thread`. `number` is the [`super::help_number`] of that
-/// wait. As a rule the function returns `ready`. Otherwise it pushes `ready`, and returns another
-/// task or `None`. `None` means that the thread returns to the scheduler, as in
+/// Chooses the task that `thread` starts next. The caller has just ended a task that was found for
+/// a wait, and `ready` is the task in the run-next slot. `number` is the [`super::help_number`] of
+/// that wait. As a rule the function returns `ready`. Otherwise it pushes `ready`, and returns
+/// another task or `None`. `None` means that the thread returns to the scheduler, as in
 /// [`super::next_in_place`].
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {

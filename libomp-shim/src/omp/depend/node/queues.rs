@@ -94,8 +94,8 @@ impl Node {
         Some(answer)
     }
 
-    /// Drops the references to the predecessors of the same kind. Called by the running task.
-    /// Otherwise a chain of nodes would keep all earlier nodes alive.
+    /// Drops the references to the predecessors of the same kind. Called by the running task. If
+    /// each task kept these references, a chain of nodes would keep all earlier nodes alive.
     pub fn forget_before(&self) {
         if let Some(queues) = self.queues() {
             drop(queues.before.take());
