@@ -1,5 +1,5 @@
-//! A kernel thread for one OpenMP thread alone, which is about to change the state of that kernel
-//! thread for ever. Go calls this `LockOSThread`.
+//! A kernel thread for one OpenMP thread alone. This OpenMP thread is about to change the state of
+//! its kernel thread for ever. Go calls this `LockOSThread`.
 //!
 //! The layer above this crate decides which calls need one. The kernel keeps dropped rights,
 //! filters of system calls and namespaces per kernel thread, and does not take them back. A thread
@@ -8,8 +8,9 @@
 //! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
 //!   pool ([`move_to_dedicated_worker`]).
 //! * A thread that owns its kernel thread stays: the program's own thread, or a member that does
-//!   not run as a ULT. The other threads move to another worker ([`send_others_away`]). The first
-//!   time, the pool starts a worker beyond its limit for them. Later it chooses an existing worker.
+//!   not run as a ULT. The other threads move to another worker ([`send_others_away`]). If the pool
+//!   has more workers than its limit, it chooses an existing worker for them. Otherwise it starts
+//!   one more, even if it is at its limit.
 //!
 //! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
 //! dedicated and accepts the group may steal from those deques. A moved context is marked as in a
@@ -56,8 +57,9 @@ pub fn dedicate_kernel_thread() -> bool {
 }
 
 /// Undoes [`dedicate_kernel_thread`]. Use it if the attempt to change the kernel thread has failed,
-/// so that the kernel thread is unchanged. The caller's worker starts ULTs again, or returns to the
-/// pool when the thread has ended. A worker that the pool started for the other threads stays.
+/// so that the kernel thread is unchanged. The caller's worker starts ULTs again. If the caller was
+/// moved to this worker, the worker returns to the pool when the thread has ended. A worker that
+/// the pool started for the other threads stays.
 pub fn share_kernel_thread_again() {
     if let Some(worker) = worker::current() {
         worker.set_dedicated(false);

@@ -25,16 +25,21 @@
 //!   its next region has started, or it took a task between the regions, and this task is suspended
 //!   now. In the second case the context that waits for the region moves too.
 //!
-//! *It ends as soon as possible.* When the blocked worker enters its scheduler, it *recalls* the
-//! workers that stand in for it: it wakes them (`Worker::recall`). At its next switch point a
-//! worker that stands in resumes its own context. All its other contexts go back to the worker that
-//! was blocked ([`give_back`]). A worker that runs program code is recalled too: the recall counts
-//! as a context that waits behind this code. So the monitor interrupts the code if it spins. If the
-//! running code of a worker that stands in blocks, a third worker adopts the contexts behind it.
-//! The third worker then stands in for the worker that blocked first, as if it had begun together
-//! with the second one. Later it gives the adopted contexts to the first worker. At the end of an
-//! outermost region, or of a thread with an assigned worker, no recall is needed. The context then
-//! returns by itself to its owner, the worker where it began ([`return_to`]).
+//! *Standing in ends as soon as possible.* When the blocked worker enters its scheduler, it
+//! *recalls* the workers that stand in for it: it wakes them (`Worker::recall`). At its next switch
+//! point a worker that stands in resumes its own context. All its other contexts go back to the
+//! worker that was blocked ([`give_back`]). A worker that runs program code is recalled too: the
+//! recall counts as a context that waits behind this code. So the monitor interrupts the code if it
+//! spins.
+//!
+//! *Two kinds of contexts need no recall.* A context that ends an outermost region returns by
+//! itself to its owner, the worker where it began ([`return_to`]). The context of a thread with an
+//! assigned worker does the same when that thread ends.
+//!
+//! *A worker that stands in may block too.* Suppose that worker B stands in for worker A, and that
+//! the running code of B blocks. A third worker C then adopts the contexts behind this code. C
+//! stands in for A, not for B. Like B, it may end when A has passed a switch point since B began
+//! (`stands_since`). C then gives the adopted contexts to A.
 //!
 //! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`], which
 //! takes contexts to another worker. A worker opens its parcels at every entry to the scheduler and
@@ -159,8 +164,9 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let moves_own = running != own_thread && theirs.suspended.has(is_own) && borrow_from(blocked, theirs);
     let may_move = |entry: &SuspendedContext| match entry.role.thread {
         thread if thread == running => false,
-        // If no TLS block was left, threads share one. A thread that shares the running thread's
-        // block stays.
+        // A ULT for which no TLS block could be borrowed runs with its worker's own block. So
+        // several threads may share one block. A thread that shares the running thread's block
+        // stays.
         _ if same(entry.role.tls_block, theirs.role.tls_block) => false,
         thread if thread == own_thread => moves_own,
         _ => !same(entry.role.tls_block, native),
@@ -208,9 +214,9 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
-/// From now on the kernel thread of `worker` idles with a borrowed TLS block. So another worker can
-/// run contexts with the kernel thread's native TLS block. False if no block can be borrowed.
-/// `owner` is the private data of `worker`.
+/// From now on the kernel thread of `worker` idles with a borrowed TLS block, the *substitute*. So
+/// another worker can run contexts with the kernel thread's native TLS block. False if no block can
+/// be borrowed. `owner` is the private data of `worker`.
 fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
     if owner.borrowed.is_some() {
@@ -309,9 +315,11 @@ fn unpack_cold(worker: &'static Worker) {
             if entry.role.thread == worker.thread()
                 && let Some(borrowed) = own.borrowed.take()
             {
-                // All contexts of a thread are in one place, so no other kernel thread runs with
-                // this TLS block now. The substitute may still be in use here until the next
-                // switch. It is kept for the next time.
+                // `borrowed` is the native TLS block of this kernel thread. Elsewhere only contexts
+                // of the kernel thread's own thread run with it. All contexts of this thread are in
+                // one place, so no other kernel thread runs with the block now. The block takes the
+                // place of the substitute (`borrow_from`). The substitute may still be in use here
+                // until the next switch. It is kept for the next hand-off.
                 own.substitute = own.native_tls_block.replace(borrowed);
             }
             if let Some(tls_block) = entry.role.tls_block {

@@ -374,8 +374,9 @@ fn back_to_program(worker: &'static Worker) {
 }
 
 /// A parcel or a signal has come to the worker on which program code has just begun to run. The
-/// running thread handles its signals. If the thread of a suspended context has a signal, that
-/// context runs first.
+/// worker unpacks the parcel, and the running thread handles its signals. If the thread of a
+/// suspended context has a signal too, the worker switches to that context before the program code
+/// continues.
 #[cold]
 fn attend_to_signals(worker: &'static Worker) {
     worker.enter_scheduler();
@@ -465,8 +466,8 @@ fn enter_program_again(worker: &'static Worker) {
 }
 
 /// Calls `f` as a part of the runtime: neither the stall monitor nor a `sched_yield` inside
-/// switches to another context. Use it for library calls that do not wait, and that no other
-/// context of the worker may find unfinished. Any kernel thread and the scheduler may call it, and
+/// switches to another context. Use it for a library call that does not wait, and that must return
+/// before another context of the worker runs. Any kernel thread and the scheduler may call it, and
 /// calls may nest.
 pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return f() };
@@ -501,9 +502,10 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
     // This count is separate from `ticks`, which `look::quickly` increments. If the answer here is
-    // no, the caller enters the scheduler as a rule, and `look::quickly` counts the same job again.
-    // With one common count, each such job would count twice. Then `look::quickly` might see only
-    // odd values, and never make the full search at a multiple of 16.
+    // no, the caller enters the scheduler as a rule, and `look::quickly` counts the same job once
+    // more. One common count would then grow by two for each such job. If that happened for every
+    // job, `look::quickly` might see only odd values. It would then never make the full search at a
+    // multiple of 16.
     own.in_place = own.in_place.wrapping_add(1);
     !own.in_place.is_multiple_of(CALLS_IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
@@ -600,20 +602,20 @@ enum Slept {
 /// the longest nap is then 3.2 ms; any value from 3 to 5 will do.
 const NAP_DOUBLINGS: u32 = 4;
 
-/// Sleeps until a waker wakes this worker, unless a last search finds something to do. If something
-/// is held back, or a waker may not come to this worker, the sleep is a *nap*: it has a time limit.
-/// A nap lasts [`look::HOLD_BACK_TIME`] while something is held back. Otherwise each nap is twice
-/// as long as the one before, up to a limit. `naps` naps came before this one. The worker's
-/// suspended contexts do not change during the sleep.
+/// Sleeps until a waker wakes this worker, unless a last search finds something to do. The sleep is
+/// a *nap* if something is held back, or if a waker might wake another worker instead of this one.
+/// A nap has a time limit. It lasts [`look::HOLD_BACK_TIME`] while something is held back.
+/// Otherwise each nap is twice as long as the one before, up to a limit. `naps` naps came before
+/// this one. The worker's suspended contexts do not change during the sleep.
 fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
     let mut found = None;
-    // The waker of a context that came here by a hand-off wakes its former worker, so this worker
-    // must search by itself.
+    // The waker of a context that came here by a hand-off may wake the context's former worker. So
+    // this worker must search by itself.
     let polls = held_back || handoff::has_adopted(worker);
-    // Since `held_back` was read above, the condition of a context that must be held back may have
-    // come true. Its waker may have come before this worker announced its sleep, and does not come
+    // A context that must be held back may have become ready after `held_back` was read above. The
+    // context's waker may have come before this worker announced its sleep, and does not come
     // again. So `held_back` is read again. If something is held back now, this sleep is cancelled,
     // and the next one is a nap.
     let awake = || {

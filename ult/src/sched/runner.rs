@@ -247,7 +247,8 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
         worker::switch_mode(worker, role.thread);
         worker::play(worker, role);
     }
-    // The local words may still be those of a context that was left, and that may have ended since.
+    // `Locals` may still hold the words of a context that this worker has left. That context may
+    // have ended since.
     worker::set_locals(Locals::default());
     enter_program();
     // SAFETY: the code that made the job guarantees it.
@@ -262,8 +263,8 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 /// Each of them is a plain call, and their ends are reported to the spawn group once, together.
 /// Returns what the worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
-    // The ULTs run one after the other, so one mode serves them all. For the worker they are one
-    // thread.
+    // The ULTs run one after the other, so one `ThreadMode` serves them all. Its address names a
+    // thread, so for the worker these ULTs are one thread.
     let mode = ThreadMode::new();
     let mut running = Running { ult_start, tag, block: ult_start.tls_block(worker), charged: worker };
     // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to a TLS block.
@@ -374,8 +375,8 @@ impl Running {
     /// with the same TLS block.
     fn end(&self, worker: &'static Worker) {
         // SAFETY: the code that made the start guarantees it; the worker is the calling kernel
-        // thread's. The start is read before the call of `end`. After that call the thread may be
-        // started again, with another start in the place of this one.
+        // thread's. `ult_start` is read before the call of `end`. After that call the thread may be
+        // started again, and the memory of this `UltStart` may then hold the next one.
         unsafe {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;

@@ -101,11 +101,13 @@ impl Spin {
 /// [`LEAST_PENALTY_WAITS`] waits. If the first wait after these is preempted again, the worker
 /// backs off for twice as many waits, up to [`MOST_PENALTY_WAITS`].
 ///
-/// *No other program.* Compare the number of kernel threads of the machine that want to run with
-/// the number of processors of this process. If it is not larger, no other program took the
-/// worker's time ([`others_may_run`]). If time was lost and no thread took the worker's place, the
-/// hypervisor gave the time to other machines. Sleeping saves nothing there, and each wake-up is
-/// expensive.
+/// *No other program.* In two cases time was lost, but not to another program, and the worker does
+/// not back off:
+///
+/// * The kernel has not preempted the worker. The hypervisor then gave the time to other machines.
+///   Sleeping saves nothing there, and each wake-up is expensive.
+/// * The kernel has preempted the worker, but no more kernel threads of the machine want to run
+///   than this process has processors ([`others_may_run`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinHistory {
     micros: u32,
@@ -113,7 +115,8 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// When the worker last woke up, with the kernel's counts for it at that time.
+    /// The clock and the kernel's counts, read when the worker last woke up, or at the first
+    /// reading in the last wait since then.
     awake: Awake,
     /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,
@@ -167,8 +170,8 @@ impl Awake {
 }
 
 /// Waits for which a worker backs off the first time. After these waits the worker polls again, to
-/// find out whether the other program is still there. Chosen: one such test per 64 waits costs
-/// little if it is; any value from 32 to 128 will do.
+/// find out whether the other program is still there. Chosen: if it is still there, one such test
+/// per 64 waits costs little; any value from 32 to 128 will do.
 const LEAST_PENALTY_WAITS: u32 = 64;
 /// Waits for which a worker backs off at most. Derived: five doublings of [`LEAST_PENALTY_WAITS`].
 const MOST_PENALTY_WAITS: u32 = 2048;
@@ -279,9 +282,9 @@ pub(super) struct SpinPolicy {
     /// The machine was crowded at one of the searches of this wait.
     crowded: bool,
     looks: u32,
-    /// When the worker last woke up, and the first reading of the clock in this wait; unknown
-    /// before that.
+    /// `SpinHistory::awake` as it was when this wait began.
     awake: Awake,
+    /// The first reading of the clock in this wait; unknown before that.
     first: Awake,
     /// When the clock was last read.
     seen: u64,

@@ -10,8 +10,9 @@ use crate::exceptions;
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Role};
 
-/// Switches the calling context to `tls_block`, with the same locals. Returns the TLS block before.
-/// Returns `None` where TLS blocks are not used, and then nothing has changed.
+/// Switches the calling context to `tls_block`; the context keeps its `worker::Locals`. Returns the
+/// TLS block with which the context ran before. Where TLS blocks are not used, changes nothing and
+/// returns `None`.
 ///
 /// The contents of the old storage stay unchanged, including its `errno`.
 ///

@@ -12,9 +12,9 @@
 //!
 //! **Contexts of one thread.** A thread has a context for its implicit task and for each task that
 //! it has started. It has one more for each inner team in which it is thread 0. These contexts
-//! share a TLS block. Only the newest of them may start a new job, so only this one is asked for
-//! jobs: its `seek` is called. If the newest context was interrupted in program code, no older
-//! context of the thread is resumed.
+//! share a TLS block and a [`ThreadMode`], whose address names the thread. Only the newest of them
+//! may start a new job, so only this one is asked for jobs: its `seek` is called. If the newest
+//! context was interrupted in program code, no older context of the thread is resumed.
 //!
 //! **A team of one thread.** If an older context of a thread is resumed and suspended again, it
 //! becomes the thread's newest. A context that the thread has for an inner team is then no longer
@@ -167,7 +167,8 @@ impl SuspendedContexts {
         self.resting += u32::from(!entry.role.is_of_a_region());
         self.changes = self.changes.wrapping_add(1);
         self.strictest.add(&entry);
-        // SAFETY: the mode of a thread with a context here lives, and belongs to this worker.
+        // SAFETY: the `ThreadMode` of a thread lives while the thread has a context here, and
+        // belongs to this worker.
         let below = unsafe { (*entry.role.thread).suspends(entry.ult, entry.interrupted) };
         entry.below = below;
         self.entries.push(entry);
@@ -179,12 +180,14 @@ impl SuspendedContexts {
         }
     }
 
-    /// The thread has suspended a newer context, so its older context in the list can no longer
-    /// start tasks. Other polled contexts of the same order ([`super::ReadyOrder`]) have to start
-    /// them. Such a context can start tasks if it is the only suspended context of its thread. If
-    /// fewer than [`POLLED_PER_ORDER`] contexts can, the unpolled context with the lowest position
-    /// in the order is added to the list. It is also added if all contexts that can start tasks
-    /// have higher positions.
+    /// `thread` has suspended a newer context, so its older context in the list can no longer start
+    /// tasks. Other polled contexts of the same order ([`super::ReadyOrder`]) have to start them. A
+    /// context can start tasks if it is the only suspended context of its thread. In two cases this
+    /// function adds the unpolled context with the lowest position in the order to the list:
+    ///
+    /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start tasks.
+    /// * All polled contexts of the order that can start tasks have higher positions than the
+    ///   unpolled context.
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;
@@ -210,11 +213,13 @@ impl SuspendedContexts {
         }
     }
 
-    /// Moves one context from the list to `unpolled`, if enough others stay in the list. Consider
-    /// the [`DEMOTION_SEARCH`] entries before the newest. If at least [`POLLED_PER_ORDER`] of them
-    /// are in the order of the newest, the one that has the highest position in this order is
-    /// moved. It is never a context of the thread `running`. That thread has a newer context, which
-    /// runs and is not in this list, and which may depend on the older one.
+    /// Moves one context from the list to `unpolled`, if enough others stay in the list. The
+    /// candidates are among the [`DEMOTION_SEARCH`] entries before the newest one. A candidate is
+    /// in one order with the newest entry ([`super::ReadyOrder`]), and both are the only suspended
+    /// contexts of their threads. If there are at least [`POLLED_PER_ORDER`] candidates, the one
+    /// with the highest position is moved. A context of the thread `running` is no candidate. That
+    /// thread has a newer context, which runs and is not in this list, and which may depend on the
+    /// older one.
     #[cold]
     fn poll_fewer(&mut self, running: *const ThreadMode) {
         let Some((newest, others)) = self.entries.split_last() else { return };
@@ -374,11 +379,12 @@ impl SuspendedContexts {
         (may && entry.is_ready(true)).then(|| self.take(last))
     }
 
-    /// The entry that should be resumed, by the order of the module, and its gang. If `strict` is
-    /// true, entries are held back while an unfinished context of a deeper or older gang is
-    /// suspended here. The worker then stays free for that context, which may become ready soon. If
-    /// `ranked` is true, resume ranks count. If the list is longer than a window, one search
-    /// includes the entries of one window, and the next search those of another.
+    /// The index of the entry that should be resumed, and its gang. The module describes the order
+    /// in which ready entries are resumed. If `strict` is true, entries are held back while an
+    /// unfinished context of a deeper or older gang is suspended here. The worker then stays free
+    /// for that context, which may become ready soon. If `ranked` is true, resume ranks count. If
+    /// the list is longer than a window, one search includes the entries of one window, and the
+    /// next search those of another.
     pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         self.advance();
         let best = self.best_ready_of(self.window(), strict, ranked);

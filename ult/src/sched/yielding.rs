@@ -43,7 +43,7 @@ const YIELDS_PER_JOB_FIRST: u32 = 32;
 /// Leaves the running context for another one of this worker, and returns when it is resumed. False
 /// if there is no other context or job to switch to.
 ///
-/// On return the stall monitor's mode is `User`.
+/// On return the worker that runs the caller is in mode `User`, see `stall::WorkerMode`.
 ///
 /// # Safety
 /// On a registered kernel thread that holds no lock of the runtime or the C library.

@@ -99,9 +99,9 @@ impl SuspendedContext {
         }
     }
 
-    /// Does the context run for an OpenMP thread? True between two regions, where the context has a
-    /// counter of sleepers. True in code of a thread, where it has locals. False for the idle loop
-    /// of a kernel thread of the pool.
+    /// Does the context run for an OpenMP thread? A context that waits between two regions has a
+    /// counter of sleepers. A context in the code of a thread has [`Locals`] that are not the
+    /// default. The idle loop of a kernel thread of the pool has neither.
     pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
         // SAFETY: the entry is on a list of suspended contexts. So its context is suspended, and
         // its descriptor holds the locals with which the context left its stack.
@@ -139,8 +139,8 @@ impl SuspendedContext {
 
     /// Does the context run for a region, and is it the only suspended context of its thread?
     pub(super) fn is_alone_of_its_thread(&self) -> bool {
-        // SAFETY: the mode of a thread with a suspended context lives, and belongs to the worker
-        // that has the context.
+        // SAFETY: the `ThreadMode` of a thread lives while the thread has a suspended context, and
+        // belongs to the worker that has this context.
         self.role.is_of_a_region() && unsafe { (*self.role.thread).suspended() } == 1
     }
 
