@@ -43,12 +43,11 @@ impl Report {
         self.steps.begin(what, self.checks());
     }
 
-    /// Runs `steps` in parallel, at most one per processor, as one step called `name`. None of them
+    /// Runs `steps` in parallel, at most `jobs` at a time, as one step called `name`. None of them
     /// may judge times. Output lines of different steps mix.
-    pub fn side_by_side(&mut self, name: &str, steps: &[Step<'_>]) {
+    pub fn side_by_side(&mut self, name: &str, jobs: usize, steps: &[Step<'_>]) {
         self.step(name);
-        // One more than there are processors: programs that wait leave time to others.
-        let reports = parallel::map(steps, parallel::jobs() + 1, |step| {
+        let reports = parallel::map(steps, jobs, |step| {
             let mut report = Report { start: self.start, ..Report::default() };
             step(&mut report);
             report.steps.end(report.checks());

@@ -68,7 +68,8 @@ fn build_all(places: &Workspace, quick: bool, report: &mut Report) -> bool {
         steps.push(Box::new(|report| models(places, report)));
         steps.push(Box::new(|report| mutants::gate::prepare(places, report)));
     }
-    report.side_by_side("build, form, models", &steps);
+    // The longest chain, of which link-time optimisation is the end, must not wait for a processor.
+    report.side_by_side("build, form, models", parallel::jobs(), &steps);
     is_built.load(Ordering::Relaxed)
 }
 
@@ -90,7 +91,8 @@ fn untimed_checks(places: &Workspace, quick: bool, report: &mut Report) {
         steps.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
         steps.insert(2, Box::new(|report| gpu_bench::check(places, &library, report)));
     }
-    report.side_by_side("checks that judge no times", &steps);
+    // Programs that wait leave time to others.
+    report.side_by_side("checks that judge no times", parallel::jobs() + 1, &steps);
 }
 
 /// Tests of LLVM and GCC: on the host, on host devices, on ranks. They judge no times, and many
@@ -108,7 +110,7 @@ fn foreign_suites(places: &Workspace, report: &mut Report) {
     };
     let steps: [Step<'_>; 2] =
         [Box::new(|report| run_suite(Suite::Llvm, report)), Box::new(|report| run_suite(Suite::Gcc, report))];
-    report.side_by_side("suites of LLVM and GCC", &steps);
+    report.side_by_side("suites of LLVM and GCC", parallel::jobs(), &steps);
 }
 
 /// One cargo command builds everything of the release profile, because link-time optimisation uses
