@@ -8,9 +8,10 @@
 //! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
 //!   pool ([`move_to_dedicated_worker`]).
 //! * A thread that owns its kernel thread stays: the program's own thread, or a member that does
-//!   not run as a ULT. The other threads move to another worker ([`send_others_away`]). If the pool
-//!   has more workers than its limit, it chooses an existing worker for them. Otherwise it starts
-//!   one more, even if it is at its limit.
+//!   not run as a ULT. The other threads move to another worker ([`send_others_away`]). The pool
+//!   starts a new worker for them, even if it then has one worker more than its limit. If it has
+//!   more workers than its limit already, as after an earlier such start, it chooses an existing
+//!   worker instead.
 //!
 //! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
 //! dedicated and accepts the group may steal from those deques. A moved context is marked as in a

@@ -127,8 +127,8 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedCon
 }
 
 /// Are there contexts here whose wakers may wake another worker? It is enough to ask the polled
-/// contexts. Each unpolled context is in one order with a polled one that has the same mark
-/// (`SuspendedContext::becomes_ready_with`).
+/// contexts. Each unpolled context is in one order with a polled one, and `Role::away` is equal in
+/// both (`SuspendedContext::becomes_ready_with`).
 pub(super) fn has_adopted(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; nothing switches here.
     worker.is_standing_in() || unsafe { (*worker.own()).suspended.has_polled(|entry| entry.role.away) }
@@ -301,7 +301,8 @@ pub(super) fn unpack(worker: &'static Worker) {
 fn unpack_cold(worker: &'static Worker) {
     // ORDERING: Acquire, pairs with `send`.
     let mut next = worker.returning.swap(ptr::null_mut(), Ordering::Acquire);
-    // SAFETY: the caller has the owner's part.
+    // SAFETY: the caller runs on the worker's kernel thread or has seized the worker, so no other
+    // thread touches the worker's own data.
     let own = unsafe { &mut *worker.own() };
     loop {
         next = next.map_addr(|at| at & !worker::SIGNALS);
@@ -337,7 +338,8 @@ fn unpack_cold(worker: &'static Worker) {
 /// Called by the worker's kernel thread, in its scheduler, or by a kernel thread that has seized
 /// the worker.
 pub(super) fn note_signalled(worker: &'static Worker) {
-    // SAFETY: the caller has the owner's part.
+    // SAFETY: the caller runs on the worker's kernel thread or has seized the worker, so no other
+    // thread touches the worker's own data.
     let own = unsafe { &mut *worker.own() };
     own.signalled = own.suspended.has_signalled(ptr::null())
         || own.role.tls_block.is_some_and(|tls_block| tls_block.signals.has_news());

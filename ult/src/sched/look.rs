@@ -72,7 +72,7 @@ const TICKS_PER_NEW_FIRST: u32 = 64;
 /// context. Where more is needed, it is a full search. Only [`super::next`] repeats searches.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
-    // owner's part meanwhile.
+    // worker's own data meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.ticks = own.ticks.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();

@@ -48,7 +48,8 @@
 //! stack that is only half left.
 //!
 //! Tried and rejected: pushing resumable contexts into the owner's inbox. It needs one more
-//! lock-free list and one more allocation per wait, and the list rarely has more than two entries.
+//! lock-free list and one more allocation per wait. Polling the suspended contexts costs little,
+//! because a worker rarely has more than two of them.
 //!
 //! # How a worker sleeps without losing a wake-up
 //!
@@ -734,7 +735,7 @@ pub(crate) fn set_errno(value: i32) {
     unsafe { *libc::__errno_location() = value };
 }
 
-/// In the child process of `fork(2)`: counts the only kernel thread that is left as awake.
+/// In the child process of `fork(2)`, which has only one kernel thread: counts this one as awake.
 pub(crate) fn reset_after_fork() {
     spin_policy::reset_after_fork();
 }

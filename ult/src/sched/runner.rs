@@ -247,7 +247,7 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
         worker::switch_mode(worker, role.thread);
         worker::play(worker, role);
     }
-    // `Locals` may still hold the words of a context that this worker has left. That context may
+    // `Locals` may still hold the values of a context that this worker has left. That context may
     // have ended since.
     worker::set_locals(Locals::default());
     enter_program();
@@ -351,7 +351,8 @@ impl Running {
     /// scheduler.
     fn run(&self, follows: bool) -> &'static Worker {
         worker::set_locals(Locals::default());
-        // Signals came for the thread while it was between two regions.
+        // Signals may have come for the thread while it was between two regions. `enter_program`
+        // then lets the thread handle them before its code runs.
         if self.block.tls_block().is_some_and(|tls_block| tls_block.signals.has_news()) {
             self.charged.note_signals();
         }
@@ -370,13 +371,14 @@ impl Running {
         worker
     }
 
-    /// The ULT has ended, and its TLS block is no longer in use. The next call of [`retire`]
-    /// reports the end to the spawn group. A thread that learns of the end may start the next ULT
-    /// with the same TLS block.
+    /// Called when the ULT has ended and its TLS block is no longer in use. Counts the ULT, so that
+    /// the next call of [`retire`] reports it to the spawn group. Then calls `SpawnGroup::end`.
+    /// From that call on another thread may start the next ULT with the same `UltStart` and TLS
+    /// block.
     fn end(&self, worker: &'static Worker) {
         // SAFETY: the code that made the start guarantees it; the worker is the calling kernel
-        // thread's. `ult_start` is read before the call of `end`. After that call the thread may be
-        // started again, and the memory of this `UltStart` may then hold the next one.
+        // thread's. `ult_start` is read only before the call of `SpawnGroup::end`. After that call
+        // the memory of this `UltStart` may hold the next one.
         unsafe {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;

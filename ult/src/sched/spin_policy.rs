@@ -1,9 +1,9 @@
 //! How long a worker searches for work before it sleeps.
 //!
-//! The search lives in [`super::look`], and sleeping itself lives in [`crate::park`]. The first
-//! searches are cheap, and the worker reads the clock at every 64th. When more kernel threads are
-//! awake than can run, the worker searches only a few times, because other threads want the
-//! processor.
+//! The search lives in [`super::look`], and sleeping itself lives in [`crate::park`]. The worker
+//! reads the clock at every 64th search, so that the clock costs each search little. When more
+//! kernel threads are awake than can run, the worker searches only a few times, because other
+//! threads want the processor.
 //!
 //! A *pause* here is a call of [`crate::park::nap`]: the kernel thread gives up its processor for
 //! 20 to 100 µs. A worker that must not sleep pauses between searches instead.
@@ -115,8 +115,9 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// The clock and the kernel's counts, read when the worker last woke up, or at the first
-    /// reading in the last wait since then.
+    /// The reading with which the next wait compares its first one, to find out how much time the
+    /// worker lost. It is taken when the worker wakes up. If a wait whose bounds differ ([`Spin`])
+    /// ends without a sleep, the first reading in that wait replaces it.
     awake: Awake,
     /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,
@@ -452,7 +453,7 @@ fn micros() -> u64 {
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32).as_micros() as u64
 }
 
-/// In the child process of `fork(2)`: counts the only kernel thread that is left as awake.
+/// In the child process of `fork(2)`, which has only one kernel thread: counts this one as awake.
 pub(super) fn reset_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     AWAKE.awake.store(1, Ordering::Relaxed);

@@ -89,9 +89,9 @@ const POLLED_PER_ORDER: usize = 16;
 /// several times [`POLLED_PER_ORDER`]; any value from 32 to 128 will do.
 const DEMOTION_SEARCH: usize = 64;
 
-/// How many entries in a row a search between two jobs polls, in addition to the [`WINDOW_NEWEST`]
-/// newest ones. Chosen: more than are usually suspended on a worker; any value from 10 to 40 will
-/// do.
+/// How many successive entries are polled by a search between two jobs. The [`WINDOW_NEWEST`]
+/// newest ones are polled in addition. Chosen: more than are usually suspended on a worker; any
+/// value from 10 to 40 will do.
 const WINDOW_SIZE: usize = 20;
 
 /// How many of the newest entries every search polls. Chosen: as many as one thread usually has
@@ -155,7 +155,7 @@ impl SuspendedContexts {
         }
     }
 
-    /// Adds the running context, or another context while no context runs.
+    /// Adds the running context, which waits or yields from here on.
     pub(super) fn suspend(&mut self, entry: SuspendedContext) {
         self.suspend_beside(entry, core::ptr::null());
     }
