@@ -32,7 +32,8 @@
 //! task descends from every tied task that the thread has suspended. (Tasks suspended in a barrier
 //! do not count.) The suspended tied tasks form a chain of ancestry, because each one was started
 //! under the constraint. So one question is enough: does the candidate descend from the newest of
-//! them?
+//! them? There is one exception: a task of the thread may wait for a condition that may depend on
+//! any other task. Meanwhile the constraint does not bind the thread ([`super::outside`]).
 //!
 //! If a thread has stolen a task that it may not start, it puts the task in the team queue. There
 //! every thread can check a task before it takes the task. A task that a thread has popped from its
@@ -40,12 +41,24 @@
 //! to the team queue.
 //!
 //! **Why no deadlock follows.** Let S be the newest suspended tied task of a thread, and let S wait
-//! for a descendant D. If D is queued, this thread may start D. If D is tied and suspended on
-//! another thread, let T be the newest suspended tied task of that thread. The suspended tied tasks
-//! of that thread form a chain of ancestry, and D is one of them. So T is D or a descendant of D,
-//! hence deeper than S. The argument is then repeated with T in the place of S. Each repetition
-//! reaches a deeper task, and the depth of a task is finite. So the argument ends at a task that is
-//! running, or that a thread may start.
+//! for a descendant D. There are five cases:
+//!
+//! * D is running.
+//! * D is queued. This thread may start D.
+//! * D is tied and suspended on another thread. Let T be the newest suspended tied task of that
+//!   thread. The suspended tied tasks of that thread form a chain of ancestry, and D is one of
+//!   them. So T is D or a descendant of D, hence deeper than S. The argument is repeated with T in
+//!   the place of S.
+//! * D is untied and suspended, on any thread. If D waits for a descendant E, then E descends from
+//!   S, too. The argument is repeated with E, which is deeper than D, in the place of D. If D has
+//!   only yielded, its worker resumes it. An untied task between two parts is not suspended: it is
+//!   queued.
+//! * D is not ready, because it waits for siblings ([`super::depend`]). These descend from S, too.
+//!   The argument is repeated with such a sibling in the place of D.
+//!
+//! Each repetition reaches a deeper task, or a sibling. The depth of a task is finite, and the
+//! waits among siblings form no circle. So the argument ends at a task that is running, or that a
+//! thread may start.
 //!
 //! Every waiting thread reaches every queue. It steals from the deques of other threads. Before a
 //! thread sleeps, it moves those tasks of its own deque that it may not start to the team queue.
@@ -169,7 +182,9 @@ impl<'a> Moving<'a> {
 }
 
 /// Returns the newest tied task that `thread` has begun and not ended. Returns `None` if there is
-/// none, or while the task scheduling constraint does not bind the thread.
+/// none. Also returns `None` while a task of the thread waits for a condition that may depend on
+/// any other task ([`outside::is_loose`]). Then the task scheduling constraint does not bind the
+/// thread.
 fn newest_tied(thread: &Thread) -> Option<&Task> {
     if outside::is_loose(thread) {
         return None;
@@ -283,8 +298,8 @@ pub fn find_after(thread: &Thread, scope: SearchScope, epoch: u64) -> Option<Job
         return is_any.then_some(Job { run: no_job, data: core::ptr::null_mut() });
     }
     let task = find_task(thread, scope)?;
-    // If `task` belongs to a newer region, this load returns the epoch of that region. Tasks of a
-    // region become visible only after its epoch.
+    // The forking thread stores the epoch of a region before a task of that region becomes visible.
+    // So if `task` belongs to a newer region, this load does not return `epoch`.
     if thread.team().epoch() == epoch {
         return Some(task::late_job(thread, task));
     }
@@ -484,11 +499,11 @@ fn put_back(thread: &Thread, task: NonNull<Task>) {
     thread.team().wake_one();
 }
 
-/// A lone task is the only task of a deque. If so many searches of a thief in a row find only lone
-/// tasks, the last of these searches takes such a task. The earlier searches leave lone tasks to
-/// their owners. The owner usually starts a lone task sooner than a thief could: for example, the
-/// owner makes one task and then reaches a `taskwait`. Chosen: within so many searches the owner
-/// usually starts the task; any value from 3 to 8 will do.
+/// A lone task is the only task of a deque. A thief that finds only lone tasks leaves them to their
+/// owners at first. It counts such searches in a row, and takes a lone task in the search with this
+/// number. The owner usually starts a lone task sooner than a thief could: for example, the owner
+/// makes one task and then reaches a `taskwait`. Chosen: within so many searches the owner usually
+/// starts the task; any value from 3 to 8 will do.
 const LOOKS_AT_LONE_TASK: u32 = 4;
 
 /// Number of threads above which a team is large. In a large team a thread searches
@@ -667,10 +682,11 @@ fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     draw.victim(me, count) as u32
 }
 
-/// Number of incomplete children per thread of the team at which throttling holds their producer
-/// back ([`throttle`]). Children that wait for dependences count, too. The limit bounds the memory
-/// of a producer that is faster than its tasks. Chosen: with so many incomplete tasks of a task
-/// graph, every thread has work; any value from 128 to 512 will do.
+/// Throttling ([`throttle`]) limits the incomplete children of a producer. The limit is this number
+/// times the number of threads in the team, but at least [`CHILDREN_IN_SMALL_TEAM`]. Children that
+/// wait for dependences count, too. The limit bounds the memory of a producer that is faster than
+/// its tasks. Chosen: with so many incomplete tasks of a task graph, every thread has work; any
+/// value from 128 to 512 will do.
 pub const CHILDREN_PER_THREAD: u64 = 256;
 /// Number of incomplete children that a task may have in a small team, whatever the number of its
 /// threads. Derived: what [`CHILDREN_PER_THREAD`] allows in a team of four threads.

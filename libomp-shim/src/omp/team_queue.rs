@@ -8,15 +8,16 @@
 //! `rest` and `pool` after the deque. A free agent searches `pool` only, because it may run few
 //! tasks of the other parts. An empty part costs a search one load.
 //!
-//! **No thread looks at a task twice in vain.** A thread may start a tied task only if the task
-//! descends from T, the newest tied task that the thread has begun. The result of this check never
-//! changes while T is the newest.
+//! **A search in vain is not repeated for the same tasks.** A thread may start a tied task only if
+//! the task descends from T, the newest tied task that the thread has begun. The result of this
+//! check never changes while T is the newest.
 //!
 //! Each part numbers its tasks in the order in which they are put there. T carries two marks: a
 //! number for `urgent` and a number for `rest` ([`TeamQueueMark`]). A mark says that no tied task
 //! with a smaller number in that part descends from T. When T begins, it has no descendants, so no
 //! task in a part descends from T. So the mark of a part starts as the number that the next task in
-//! this part will get. A search that finds no task sets the mark to that number again.
+//! this part will get. A search that finds no task raises the mark to the number that the next task
+//! will get then. A search that finds a task leaves the mark as it is.
 //!
 //! Suppose that a thread waits in T, and polls a part whose tasks it may not start. Such a search
 //! makes three loads and takes no lock, whatever priority the tasks have. Every member may start
@@ -185,10 +186,10 @@ struct TeamQueuePart {
 /// The tasks of a part, by priority.
 type Levels = BTreeMap<i32, QueueLevel>;
 
-/// Number of priorities up to which a part keeps the queues of a priority when they become empty.
-/// If a part has queues for more priorities, it removes those of a priority when a search takes
-/// their last task. The reason is that a search walks over empty queues. Without the removal, the
-/// walk would become long in a program that gives every task a priority of its own.
+/// A part has one [`QueueLevel`] per priority. When a search takes the last task of a level, the
+/// level stays if the part has at most this number of levels. Otherwise the level is removed. The
+/// reason is that a search walks over empty levels. Without the removal, the walk would become long
+/// in a program that gives every task a priority of its own.
 const KEPT: usize = 8;
 
 /// The tasks of one priority; tied and untied tasks each in the order of their numbers.

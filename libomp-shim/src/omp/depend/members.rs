@@ -4,8 +4,9 @@
 //! ([`super::table`]).
 //!
 //! Rejected: `smallvec`, which takes storage for more than two members from the C library. In one
-//! case 100,000 tasks waited for one task. Afterwards a megabyte stayed in the C library's arena of
-//! each thread that had made some of the sets.
+//! case 100,000 tasks waited for one task, so their set took a megabyte. The thread that generated
+//! the tasks allocated it. When it was freed, it stayed in the C library's arena of that thread.
+//! When other threads generated such tasks later, a megabyte stayed in each of their arenas, too.
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};

@@ -18,13 +18,18 @@
 //! * each successor that queues its work on a device, if this node's task does so, too;
 //! * with a race detector, each successor.
 //!
-//! *The last share.* A node has two counts: one of predecessors and one of references. To count
-//! down, a thread subtracts its share from a count. The count of predecessors starts at [`GUARD`]
-//! (at 1 if the node's only edge is linked without a guard). All shares together make up this start
-//! value. Each edge has a share of 1, which is subtracted when the list with the edge is closed.
-//! The guard has the share that remains: [`GUARD`] minus the number of edges. In the count of
-//! references, each share is 1. If a thread finds that the count equals its own share, all other
-//! shares have been subtracted. So this thread is the last one, and may leave its share in the
+//! *The last share.* A node has two counts: one of predecessors and one of references. A count is a
+//! sum of shares, which threads subtract one after the other:
+//!
+//! * In the count of references, each reference is a share of 1.
+//! * In the count of predecessors, each edge is a share of 1. It is subtracted when the list with
+//!   the edge is closed.
+//! * The count of predecessors starts at [`GUARD`]. The rest, [`GUARD`] minus the number of edges,
+//!   is the share of the guard. It is subtracted when all edges are entered.
+//! * If the node's only edge is linked without a guard, the count of predecessors starts at 1.
+//!
+//! A thread may find that the count equals the share that it is about to subtract. Then all other
+//! shares have been subtracted, so this thread is the last one. It may leave its share in the
 //! count: no other thread subtracts from the count again.
 //!
 //! *Two lists.* A task that queues its work on a device has a second list, for successors that
@@ -137,10 +142,11 @@ const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 // SAFETY: the cells belong to one thread at a time, and the accesses of each such thread come after
 // those of the thread before it. The creating thread writes them until `release_guard`, or the edge
 // of `precede_alone`, publishes the node. Then they belong to the thread that finds only its own
-// share in the count of predecessors. Then they belong to each thread that hands the node a mutex
-// (under that mutex's lock), and at last to the thread that completes the task. `uses`, `entered`
-// and `newest` belong to the generating task throughout. Edges are constant once they are in a
-// list.
+// share in the count of predecessors. Then they belong, one after the other, to the threads that
+// hand the node a mutex. The thread before puts the node in line under the lock of that mutex, and
+// the next thread takes it out under the same lock. At last the cells belong to the thread that
+// completes the task. `uses`, `entered` and `newest` belong to the generating task throughout.
+// Edges are constant once they are in a list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
 unsafe impl Send for Node {}
@@ -395,8 +401,8 @@ impl Node {
         }
     }
 
-    /// Notes, for a detector of races, that this node's task comes after the task of `before`,
-    /// complete or not. Called by the generating task.
+    /// Notes, for a detector of races, that this node's task comes after the task of `before`. The
+    /// task of `before` may be complete already. Called by the generating task.
     #[cold]
     fn note_after(&self, before: &Self) {
         let after = &self.rare.get_or_init(Box::default).after;

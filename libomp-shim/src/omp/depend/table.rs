@@ -124,7 +124,8 @@ impl DependTable {
             return;
         }
         for sets in self.addresses.iter() {
-            // The edges to the members of `previous` add no order. As a rule, `node` waits for the
+            // The edges to the members of `current` suffice. `all` also returns the members of
+            // `previous`; the edges to these change nothing. As a rule, `node` waits for the
             // members of `current`, and they wait for `previous`. If `node` itself is the only
             // member of `current`, it already waits for `previous`.
             for before in sets.all() {
