@@ -1,9 +1,10 @@
 //! A kernel thread for one OpenMP thread alone. This OpenMP thread is about to change the state of
 //! its kernel thread for ever. Go calls this `LockOSThread`.
 //!
-//! The layer above this crate decides which calls need one. The kernel keeps dropped rights,
-//! filters of system calls and namespaces per kernel thread, and does not take them back. A thread
-//! that shares its kernel thread therefore gets a dedicated one before such a call:
+//! The layer above this crate decides which calls need a dedicated kernel thread. Such a call drops
+//! rights, adds a filter of system calls, or changes a namespace. The effect stays with the kernel
+//! thread for ever. A thread that shares its kernel thread therefore gets a dedicated one before
+//! such a call:
 //!
 //! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
 //!   pool ([`move_to_dedicated_worker`]).

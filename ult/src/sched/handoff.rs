@@ -28,9 +28,9 @@
 //! *Standing in ends as soon as possible.* When the blocked worker enters its scheduler, it
 //! *recalls* the workers that stand in for it: it wakes them (`Worker::recall`). At its next switch
 //! point a worker that stands in resumes its own context. All its other contexts go back to the
-//! worker that was blocked ([`give_back`]). A worker that runs program code is recalled too: the
-//! recall counts as a context that waits behind this code. So the monitor interrupts the code if it
-//! spins.
+//! worker that was blocked ([`give_back`]). A worker that stands in may run the program code of an
+//! adopted thread when it is recalled. Then the recall counts as a context that waits behind this
+//! code. So the monitor interrupts the code if it spins.
 //!
 //! *Two kinds of contexts need no recall.* A context that ends an outermost region returns by
 //! itself to its owner, the worker where it began ([`return_to`]). The context of a thread with an
@@ -38,8 +38,9 @@
 //!
 //! *A worker that stands in may block too.* Suppose that worker B stands in for worker A, and that
 //! the running code of B blocks. A third worker C then adopts the contexts behind this code. C
-//! stands in for A, not for B. Like B, it may end when A has passed a switch point since B began
-//! (`stands_since`). C then gives the adopted contexts to A.
+//! stands in for A, not for B. C may stop standing in when A has passed a switch point since B
+//! began to stand in (`stands_since`). The same holds for B. C then gives the adopted contexts to
+//! A.
 //!
 //! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`], which
 //! takes contexts to another worker. A worker opens its parcels at every entry to the scheduler and
@@ -316,11 +317,12 @@ fn unpack_cold(worker: &'static Worker) {
             if entry.role.thread == worker.thread()
                 && let Some(borrowed) = own.borrowed.take()
             {
-                // `borrowed` is the native TLS block of this kernel thread. Elsewhere only contexts
-                // of the kernel thread's own thread run with it. All contexts of this thread are in
-                // one place, so no other kernel thread runs with the block now. The block takes the
-                // place of the substitute (`borrow_from`). The substitute may still be in use here
-                // until the next switch. It is kept for the next hand-off.
+                // `borrowed` is the native TLS block of this kernel thread. On other workers only
+                // contexts of `worker.thread()` run with it. This thread moves as a whole (see the
+                // module), so all of its contexts have come back. Hence no other kernel thread runs
+                // with the block now. The block takes the place of the substitute (`borrow_from`).
+                // The substitute may still be in use here until the next switch. It is kept for the
+                // next hand-off.
                 own.substitute = own.native_tls_block.replace(borrowed);
             }
             if let Some(tls_block) = entry.role.tls_block {

@@ -19,15 +19,15 @@
 //!
 //! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
 //! ready context while an unfinished context of a deeper or older gang is suspended here. It *holds
-//! back* both. When the worker decides this, all of its contexts are suspended, so none of them
-//! spins for the held-back thread. But a suspended context may wait for an event that comes only
-//! after the held-back thread has run. For example, a context here waits for a lock, and a thread
-//! of another group holds this lock while it executes a region of a younger gang. That region
-//! cannot end while one of its threads is held back here. So if the worker finds nothing else for
-//! [`HOLD_BACK_TIME`], it takes one of the held-back ULTs or contexts. A worker that sleeps takes
-//! it at the end of that sleep. A worker that polls without limit takes it by the clock
-//! ([`Refused`]). `docs/models/gang.md` has runs that deadlock if nothing is held back, and runs
-//! that deadlock without this exception.
+//! back* both. During a full search all contexts of the worker are suspended, so none of them spins
+//! for the held-back thread. For code that spins and yields, `yielding` has a rule of its own. But
+//! a suspended context may wait for an event that comes only after the held-back thread has run.
+//! For example, a context here waits for a lock, and a thread of another group holds this lock
+//! while it executes a region of a younger gang. That region cannot end while one of its threads is
+//! held back here. So if the worker finds nothing else for [`HOLD_BACK_TIME`], it takes one of the
+//! held-back ULTs or contexts. A worker that sleeps takes it at the end of that sleep. A worker
+//! that polls without limit takes it by the clock ([`Refused`]). `docs/models/gang.md` has runs
+//! that deadlock if nothing is held back, and runs that deadlock without this exception.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
@@ -68,8 +68,9 @@ const TICKS_PER_UNRANKED_RESUME: u32 = 256;
 /// only a full search decides so; any value from 32 to 128 will do.
 const TICKS_PER_NEW_FIRST: u32 = 64;
 
-/// The one search between two jobs. It covers the newest suspended context and the jobs for that
-/// context. Where more is needed, it is a full search. Only [`super::next`] repeats searches.
+/// Makes one search, between two jobs. As a rule it covers only the newest suspended context and
+/// the jobs for that context. If that is not enough, it is a full search ([`everywhere`]). A search
+/// that finds nothing is not repeated here, but in [`super::next`].
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // worker's own data meanwhile.
@@ -322,10 +323,10 @@ fn offered(worker: &'static Worker) -> Option<Next> {
     Some(Next::Start(offers::take()?, GangTag::NONE))
 }
 
-/// May the worker start ULTs that are queued at other workers? No while the program has as many
-/// kernel threads in regions as there are processors. Each of these threads has a processor of its
-/// own then. A worker that took a ULT from one of them would only share a processor with another
-/// one.
+/// May the worker start ULTs that are queued at other workers? A worker that stands in always may.
+/// Other workers may not while the program has at least as many kernel threads in regions as there
+/// are processors. No processor is then left beside those of these threads. A worker that took a
+/// ULT from one of these threads would only share a processor with one of them.
 fn may_help(worker: &Worker) -> bool {
     pool::has_room() || worker.is_standing_in()
 }

@@ -115,9 +115,10 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// The reading with which the next wait compares its first one, to find out how much time the
-    /// worker lost. It is taken when the worker wakes up. If a wait whose bounds differ ([`Spin`])
-    /// ends without a sleep, the first reading in that wait replaces it.
+    /// The start of the interval for which the next wait finds out how much time the worker lost.
+    /// The interval ends with the first reading in that wait. Its start is read when the worker
+    /// wakes up. Suppose that a wait whose bounds differ ([`Spin`]) makes a reading and ends
+    /// without a sleep. Then the next interval starts with the first reading in that wait.
     awake: Awake,
     /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,

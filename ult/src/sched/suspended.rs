@@ -187,7 +187,8 @@ impl SuspendedContexts {
     ///
     /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start tasks.
     /// * All polled contexts of the order that can start tasks have higher positions than the
-    ///   unpolled context.
+    ///   unpolled context. Then the unpolled context may be ready before each of them (U3 in
+    ///   `unpolled`).
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;

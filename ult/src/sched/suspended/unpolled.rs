@@ -11,10 +11,9 @@
 //!   the list.
 //! * **U2** A context here is the only suspended context of its thread, and no code of this thread
 //!   runs. So no newer context of the thread depends on it.
-//! * **U3** Consider all suspended contexts with the same object and event, here and in the list,
-//!   that are the only suspended contexts of their threads. A context with the lowest position
-//!   among them is in the list. So if a context here is ready, that context in the list is ready,
-//!   too.
+//! * **U3** For each context here, the list has a context with the same object and event whose
+//!   position is equal or lower. That context is also the only suspended context of its thread. So
+//!   if the context here is ready, the one in the list is ready, too.
 //!
 //! The contexts in the list also seek jobs for the contexts here, since any thread that waits at a
 //! barrier may start any task of its team. Suppose that a thread with a context in the list starts
