@@ -253,7 +253,8 @@ fn give_back(me: &'static Worker) {
             unsafe { (*me.own()).suspended.take_all(thread, |entry| entry.role.thread != thread) };
         count_moved(&contexts, owner, me, owner);
         for entry in &mut contexts {
-            // If the owner's own thread waits for its next region, its waker wakes the owner.
+            // A context of the owner's own thread that runs for no region waits for the next one.
+            // It needs no mark, because its waker wakes the owner, where the context goes now.
             entry.role.away = entry.role.is_of_a_region() || entry.role.thread != owner.thread();
         }
         me.end_standing_in();

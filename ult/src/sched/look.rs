@@ -325,8 +325,8 @@ fn offered(worker: &'static Worker) -> Option<Next> {
 
 /// May the worker start ULTs that are queued at other workers? A worker that stands in always may.
 /// Other workers may not while the program has at least as many kernel threads in regions as there
-/// are processors. No processor is then left beside those of these threads. A worker that took a
-/// ULT from one of these threads would only share a processor with one of them.
+/// are processors. These kernel threads then need all processors. A worker that took a ULT from one
+/// of them would only share a processor with one of them.
 fn may_help(worker: &Worker) -> bool {
     pool::has_room() || worker.is_standing_in()
 }
@@ -334,8 +334,8 @@ fn may_help(worker: &Worker) -> bool {
 /// Takes the oldest ULT that `victim` spawned without a gang, if its group may run here. These ULTs
 /// do not record their group. So the worker steals only if it runs the ULTs of all groups, if there
 /// is one group only, or if both workers serve the same group. The worker checks this after it has
-/// seen that the deque has a ULT. An earlier check might still count only one group. Then a second
-/// group might begin, and push this ULT.
+/// seen that the deque has a ULT. Suppose that it checked earlier, while there was one group only.
+/// A second group could then begin and push the ULT, and the worker would steal it wrongly.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
     if victim.ults.is_empty() || worker.is_dedicated() || !may() {

@@ -136,9 +136,9 @@ pub struct Wait<'a> {
     pub sleepers: Option<&'a AtomicU32>,
     /// How long the worker polls before it sleeps.
     pub spin: Spin,
-    /// The context only lets others run first, and needs no event to continue. While it is the
-    /// newest suspended context of its worker, `ready` decides whether it may be resumed. While a
-    /// newer context is suspended there, this context always counts as ready.
+    /// The context waits for no event. It only lets jobs and other contexts run first, and `ready`
+    /// says whether enough of them have run. The worker evaluates `ready` while this context is its
+    /// newest one. While a newer context runs or is suspended there, this one counts as ready.
     pub yields: bool,
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,
@@ -197,8 +197,10 @@ pub struct WaitTraits {
     /// or while the team has a task to run. The last thread at a barrier ends the synchronization
     /// point, and does not wait itself: such a thread calls [`end_sync_point`].
     pub synchronizes: bool,
-    /// The thread may start any task of the team whose counter is `Wait::sleepers`. When the worker
-    /// searches the queues of other threads, one such thread seeks for all of them.
+    /// The thread may start any task of the team whose counter is `Wait::sleepers`. If several such
+    /// threads of one team wait at a worker, their `seek` functions search the same queues. When
+    /// the worker searches the queues of other threads, it therefore calls one of these functions
+    /// only, as a rule.
     pub takes_any_task: bool,
     /// The order in which the contexts that wait for the same event become ready.
     pub order: Option<ReadyOrder>,

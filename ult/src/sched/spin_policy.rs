@@ -115,10 +115,10 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// The start of the interval for which the next wait finds out how much time the worker lost.
-    /// The interval ends with the first reading in that wait. Its start is read when the worker
-    /// wakes up. Suppose that a wait whose bounds differ ([`Spin`]) makes a reading and ends
-    /// without a sleep. Then the next interval starts with the first reading in that wait.
+    /// The reading at the start of an interval in which the worker does not sleep. The first
+    /// reading in a later wait ends the interval, and shows how much time the worker lost in it.
+    /// Each wake-up starts a new interval. The first reading in a wait starts a new one too, if the
+    /// bounds of that wait differ ([`Spin`]) and it ends without a sleep.
     awake: Awake,
     /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,

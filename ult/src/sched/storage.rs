@@ -1,8 +1,8 @@
 //! A context that changes its thread-local storage and continues. The layer above uses this for a
 //! thread that has a kernel thread of its own. Such a thread runs its share of a region with the
-//! storage of its thread number.
+//! TLS block that the layer above keeps for its thread number.
 //!
-//! The layer above knows the owner of that storage. How a context gets its storage when it starts
+//! The layer above knows the owner of that block. How a context gets its storage when it starts
 //! or is resumed lives in [`crate::spawn`] and [`crate::ult`].
 
 use super::enter_program;

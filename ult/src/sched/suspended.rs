@@ -662,7 +662,7 @@ impl SuspendedContexts {
     /// * The context was moved (`Role::away`), so its waker may wake another worker instead of this
     ///   one.
     /// * This worker stands in for another one (`all`), and the context has a counter of sleepers.
-    ///   The waker may then wake another worker, too.
+    ///   In this case too, its waker may wake another worker instead of this one.
     pub(super) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
         let mut others = Others { exists: false, sync_point: core::ptr::null() };
         for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {
