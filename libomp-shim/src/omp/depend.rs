@@ -324,7 +324,8 @@ pub fn have_queued_before(task: &Task) -> Vec<Queued> {
         .unwrap_or_default()
 }
 
-/// Returns the place of `task`, the running task, in the order of regions on GPUs.
+/// Returns the place of `task`, the running task, in the order in which tasks for GPUs are admitted
+/// ([`admission`]). Returns `None` if the task has no place there.
 pub fn place_in_order(task: &Task) -> Option<Id> {
     // SAFETY: as above.
     task.node().and_then(|node| unsafe { node.as_ref() }.place())

@@ -500,8 +500,9 @@ fn put_back(thread: &Thread, task: NonNull<Task>) {
 }
 
 /// A lone task is the only task of a deque. A thief that finds only lone tasks leaves them to their
-/// owners at first. It counts such searches in a row, and takes a lone task in the search with this
-/// number. The owner usually starts a lone task sooner than a thief could: for example, the owner
+/// owners at first. The thief counts the searches in a row that find only lone tasks. When this
+/// count reaches the constant, the present search takes a lone task, and the count begins anew.
+/// The owner usually starts a lone task sooner than a thief could: for example, the owner
 /// makes one task and then reaches a `taskwait`. Chosen: within so many searches the owner usually
 /// starts the task; any value from 3 to 8 will do.
 const LOOKS_AT_LONE_TASK: u32 = 4;
@@ -709,9 +710,10 @@ pub fn throttle(here: CurrentThread) {
     }
 }
 
-/// [`throttle`] checks the limits when the number of pending children (`Task::pending`) is a
-/// multiple of this. A check reads words that other threads write. Chosen: a check costs little
-/// beside 32 tasks, and the deque grows little between two checks; any value from 16 to 64 will do.
+/// [`throttle`] checks the limits when `Task::pending` is a multiple of this. `Task::pending` is a
+/// rough measure of the incomplete children, which no other thread writes. A check of the limits
+/// itself reads words that other threads write. Chosen: a check costs little beside 32 tasks, and
+/// the deque grows little between two checks; any value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
 #[cold]

@@ -19,10 +19,11 @@
 //! this part will get. A search that finds no task raises the mark to the number that the next task
 //! will get then. A search that finds a task leaves the mark as it is.
 //!
-//! Suppose that a thread waits in T, and polls a part whose tasks it may not start. Such a search
-//! makes three loads and takes no lock, whatever priority the tasks have. Every member may start
-//! untied tasks, so the marks do not concern these. Each part keeps them in separate queues, and
-//! counts them.
+//! Suppose that a thread waits in T, and polls a part whose tasks it may not start. After the first
+//! search in vain, such a search takes no lock. It makes three loads: the number of tasks in the
+//! part, the number that the next task will get, and the number of untied tasks. One mark covers
+//! all priorities of the part. Every member may start untied tasks, so the marks do not concern
+//! these. Each part keeps them in separate queues, and counts them.
 //!
 //! Few programs use free agents. So for `pool` there is no third mark in each task. Instead, each
 //! thread keeps one number for its newest tied task ([`TeamQueueSeen`]).

@@ -57,10 +57,10 @@ pub(super) fn acquire(node: &Node) -> bool {
 }
 
 fn acquire_all(node: &Node, rare: &Rare) -> bool {
-    // SAFETY: see `Node`'s Sync argument. Only one thread is here: the thread with the last share
-    // of the count, or the thread that handed a mutex over. The list does not change before the
-    // task completes. No other code uses the list meanwhile: `notify_begin` and `notify_end`, which
-    // take it out for a moment, run only after the last mutex is held.
+    // SAFETY: see `Node`'s Sync argument. Only one thread is here: the thread that found that the
+    // node has no predecessor left, or the thread that handed the node a mutex. The list does not
+    // change before the task completes. No other code uses the list meanwhile: `notify_begin` and
+    // `notify_end`, which take it out for a moment, run only after the last mutex is held.
     let mutexes = unsafe { &*rare.mutexes.as_ptr() };
     while let Some(mutex) = mutexes.get(rare.held.get()) {
         let _away = ult::sanitize::look_away();

@@ -47,7 +47,8 @@
 //! * a guard of one on the count of predecessors, with an addition to the count per edge (now one
 //!   subtraction, of [`GUARD`] minus the number of edges, takes the guard off and counts all
 //!   edges);
-//! * all data in one block of three lines, written anew for each task.
+//! * all data of a node in one block of three cache lines (these were written anew for each task;
+//!   now a node with at most one predecessor uses its first line only).
 
 use core::cell::{Cell, OnceCell, UnsafeCell};
 use core::mem::MaybeUninit;
@@ -142,10 +143,12 @@ const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 // SAFETY: the cells belong to one thread at a time, and the accesses of each such thread come after
 // those of the thread before it. The creating thread writes them until `release_guard`, or the edge
 // of `precede_alone`, publishes the node. Then they belong to the thread that finds only its own
-// share in the count of predecessors. Then they belong, one after the other, to the threads that
-// hand the node a mutex. The thread before puts the node in line under the lock of that mutex, and
-// the next thread takes it out under the same lock. At last the cells belong to the thread that
-// completes the task. `uses`, `entered` and `newest` belong to the generating task throughout.
+// share in the count of predecessors. If another node holds a mutex that this node needs, that
+// thread puts this node in line, under the lock of the mutex. The thread that hands the mutex over
+// takes this node out of the line, under the same lock. From then on the cells belong to the latter
+// thread. The same happens at each further mutex that another node holds. At last the cells belong
+// to the thread that completes the task. `uses`, `entered` and `newest` belong to the generating
+// task throughout.
 // Edges are constant once they are in a list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
@@ -164,7 +167,9 @@ pub(super) struct Rare {
     after: Cell<Vec<NodeRef>>,
     /// Data of a task that queues its work on a device.
     queues: OnceCell<Box<NodeQueues>>,
-    /// The task's place in the order of regions on GPUs, if tasks have one.
+    /// The task's place in the order in which tasks for GPUs are admitted ([`admission`]).
+    /// [`super::submit`] sets it if the program has begun to make tasks for GPUs. Other nodes have
+    /// no place.
     place: Cell<Option<Id>>,
     /// What tools know about the task.
     mark: Cell<(u64, u64)>,
@@ -290,7 +295,7 @@ impl Node {
         self.rare.get_or_init(Box::default).mutexes.set(mutexes);
     }
 
-    /// Sets the task's place in the order of regions on GPUs. The node is not published yet.
+    /// Sets the task's place in the order of admission to GPUs. The node is not published yet.
     pub(super) fn set_place(&self, place: Id) {
         self.rare.get_or_init(Box::default).place.set(Some(place));
     }
@@ -300,7 +305,7 @@ impl Node {
         self.rare.get_or_init(Box::default).mark.set(mark);
     }
 
-    /// Returns the task's place in the order of regions on GPUs.
+    /// Returns the task's place in the order of admission to GPUs, if it has one.
     pub(super) fn place(&self) -> Option<Id> {
         self.rare()?.place.get()
     }
@@ -385,8 +390,9 @@ impl Node {
     }
 
     /// Returns the list to which a successor is added, if both nodes have [`Rare`] data. If both
-    /// nodes have a place in the order of regions on GPUs, that order learns that the successor
-    /// follows this node. If both tasks queue their work, this node is noted in the successor.
+    /// nodes have a place in the order of admission to GPUs, the function notes there that the
+    /// successor waits for this node. If both tasks queue their work, this node is noted in the
+    /// successor.
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
         if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {

@@ -11,9 +11,10 @@
 //! time. The cost per entry stays constant. The table becomes small again when it is cleared
 //! (`omp_all_memory`).
 //!
-//! Tried and rejected: the standard library's table. From a thousand addresses on, it forgot
-//! addresses without incomplete tasks only when the number of addresses had doubled. It executed
-//! more instructions, and the nodes of completed tasks filled the caches.
+//! Tried and rejected: the standard library's hash table. The runtime searched it for addresses
+//! without incomplete tasks, to remove them, only from 1024 addresses on, and only when their
+//! number had doubled since the last such search. So the nodes of completed tasks filled the
+//! caches. The table also executed more instructions.
 
 use core::mem::{self, ManuallyDrop};
 use core::ops::{Deref, DerefMut};
