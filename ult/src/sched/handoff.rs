@@ -21,16 +21,17 @@
 //!   a time runs for it.
 //! * A context that runs for no thread never moves: the loop of an idle pool worker, or the context
 //!   that stands in.
-//! * A thread with an assigned worker between two regions moves if it has something to do. Either
-//!   its next region has started, or it took a task between the regions, and this task is suspended
-//!   now. In the second case the context that waits for the region moves too.
+//! * A thread with an assigned worker may wait between two regions. Such a thread moves if it has
+//!   something to do. Either its next region has started, or it took a task between the regions,
+//!   and this task is suspended now. In the second case the context that waits for the region moves
+//!   too.
 //!
 //! *Standing in ends as soon as possible.* When the blocked worker enters its scheduler, it
 //! *recalls* the workers that stand in for it: it wakes them (`Worker::recall`). At its next switch
 //! point a worker that stands in resumes its own context. All its other contexts go back to the
-//! worker that was blocked ([`give_back`]). A worker that stands in may run the program code of an
-//! adopted thread when it is recalled. Then the recall counts as a context that waits behind this
-//! code. So the monitor interrupts the code if it spins.
+//! worker that was blocked ([`give_back`]). Suppose that the recall comes while a worker that
+//! stands in runs the program code of an adopted thread. Then the recall counts as a context that
+//! waits behind this code. So the monitor interrupts the code if it spins.
 //!
 //! *Two kinds of contexts need no recall.* A context that ends an outermost region returns by
 //! itself to its owner, the worker where it began ([`return_to`]). The context of a thread with an

@@ -19,15 +19,16 @@
 //!
 //! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
 //! ready context while an unfinished context of a deeper or older gang is suspended here. It *holds
-//! back* both. During a full search all contexts of the worker are suspended, so none of them spins
-//! for the held-back thread. For code that spins and yields, `yielding` has a rule of its own. But
-//! a suspended context may wait for an event that comes only after the held-back thread has run.
-//! For example, a context here waits for a lock, and a thread of another group holds this lock
-//! while it executes a region of a younger gang. That region cannot end while one of its threads is
-//! held back here. So if the worker finds nothing else for [`HOLD_BACK_TIME`], it takes one of the
-//! held-back ULTs or contexts. A worker that sleeps takes it at the end of that sleep. A worker
-//! that polls without limit takes it by the clock ([`Refused`]). `docs/models/gang.md` has runs
-//! that deadlock if nothing is held back, and runs that deadlock without this exception.
+//! back* both. During a full search all contexts of the worker are suspended. So no code of this
+//! worker spins in a wait for a held-back thread. For code that spins and yields, `yielding` has a
+//! rule of its own. But a suspended context may wait for an event that comes only after a held-back
+//! thread has run. For example, a context here waits for a lock, and a thread of another group
+//! holds this lock while it executes a region of a younger gang. That region cannot end while one
+//! of its threads is held back here. So if the worker finds nothing else for [`HOLD_BACK_TIME`], it
+//! takes one of the held-back ULTs or contexts. A worker that sleeps takes it at the end of that
+//! sleep. A worker that polls without limit takes it by the clock ([`Refused`]).
+//! `docs/models/gang.md` has runs that deadlock if nothing is held back, and runs that deadlock
+//! without this exception.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
@@ -63,9 +64,9 @@ const TICKS_PER_UNRANKED_RESUME: u32 = 256;
 
 /// Once in `TICKS_PER_NEW_FIRST` ticks, new work starts before a context that merely yielded is
 /// resumed. Otherwise contexts that yield to each other could starve the task that they all wait
-/// for. In the other ticks with a full search the yielding context is resumed, so that it does not
-/// wait for the last of very many tasks. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], because
-/// only a full search decides so; any value from 32 to 128 will do.
+/// for. At all other full searches the yielding context is resumed first. So it does not have to
+/// wait until the last of very many tasks has run. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`],
+/// because only a full search makes this choice; any value from 32 to 128 will do.
 const TICKS_PER_NEW_FIRST: u32 = 64;
 
 /// Makes one search, between two jobs. As a rule it covers only the newest suspended context and

@@ -494,8 +494,8 @@ const CALLS_IN_PLACE: u32 = 32;
 ///
 /// * A ULT, a parcel or a signal waits at the worker (`Worker::has_queued`).
 /// * It is a `CALLS_IN_PLACE`th call.
-/// * A context that waits elsewhere than at a synchronization point of `team` is suspended here,
-///   and a context of another thread is ready.
+/// * A context of another thread is ready. The worker examines this only if some other thread that
+///   is suspended here is not known to wait at a synchronization point of `team`.
 ///
 /// This call is a switch point for the stall monitor.
 #[inline]

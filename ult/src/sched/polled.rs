@@ -17,8 +17,8 @@
 //! In the child process of `fork(2)` the entries are forgotten and their waits are over, because
 //! the awaited events belong to the parent.
 //!
-//! Tried and rejected: evaluating the library's condition in the condition of each context. A
-//! search of a thousand suspended contexts then asks the library a thousand times, and each call
+//! Tried and rejected: letting each suspended context call the library in its own condition. A
+//! search of a thousand suspended contexts then calls the library a thousand times, and each call
 //! may advance a whole network stack.
 
 use core::cell::UnsafeCell;
@@ -146,7 +146,8 @@ impl Drop for Locked {
 /// load if no context waits like this.
 #[inline(always)]
 pub(super) fn look_after() {
-    // ORDERING: Relaxed; the worker of a waiting context searches by itself.
+    // ORDERING: Relaxed; a worker that still reads 0 only omits this evaluation. The worker of a
+    // waiting context sees its own increment, and evaluates the conditions by itself.
     if DESK.waiting.load(Ordering::Relaxed) != 0 {
         ask_some();
     }

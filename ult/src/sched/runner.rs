@@ -315,8 +315,9 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
     }
 }
 
-/// The TLS block in use between a ULT and what the worker does next. If a context is resumed next,
-/// it is that context's block, which saves a change. Otherwise it is the worker's own block.
+/// The TLS block in use between a ULT and what the worker does next. If the worker then resumes a
+/// context, this is already the block of that context, so the block changes only once. Otherwise
+/// this is the worker's own block.
 fn block_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static TlsBlock> {
     match next {
         Some(Next::Resume(entry)) => entry.role.tls_block,

@@ -117,8 +117,8 @@ pub(crate) struct SpinHistory {
     penalty: u32,
     /// The reading at the start of an interval in which the worker does not sleep. The first
     /// reading in a later wait ends the interval, and shows how much time the worker lost in it.
-    /// Each wake-up starts a new interval. The first reading in a wait starts a new one too, if the
-    /// bounds of that wait differ ([`Spin`]) and it ends without a sleep.
+    /// Each wake-up starts a new interval. A wait that ends without a sleep also starts one, at its
+    /// first reading, if its lower bound is less than its upper bound ([`Spin`]).
     awake: Awake,
     /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,
@@ -432,8 +432,8 @@ impl SpinPolicy {
 }
 
 /// Do more kernel threads of this machine want to run than this process has processors? If not, no
-/// other program took this worker's time. Another thread did run here in that time, but it has
-/// another processor by now, or belongs to this process. For example, the kernel often wakes a
+/// other program competes with this worker. The lost time went to a kernel thread that has another
+/// processor by now, or that belongs to this process. For example, the kernel often wakes a
 /// sleeping thread on the processor of its waker. The answer is true if the system does not say.
 #[cold]
 fn others_may_run() -> bool {

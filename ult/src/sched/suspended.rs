@@ -16,12 +16,13 @@
 //! may start a new job, so only this one is asked for jobs: its `seek` is called. If the newest
 //! context was interrupted in program code, no older context of the thread is resumed.
 //!
-//! **A team of one thread.** If an older context of a thread is resumed and suspended again, it
-//! becomes the thread's newest. A context that the thread has for an inner team is then no longer
-//! the newest, and is not asked for jobs. As a rule this does no harm, because the other threads of
-//! the inner team find the team's jobs. If the inner team has only one thread, no other thread
-//! finds them. So the context for such a team is asked although it is not the newest
-//! ([`super::Wait::alone`]), unless a newer one was interrupted in program code.
+//! **A team of one thread.** Suppose that the newest context of a thread waits in an inner team.
+//! Then an older context of the thread is resumed and suspended again. The older context is now the
+//! thread's newest, so the context for the inner team is no longer asked for jobs. As a rule this
+//! does no harm, because the other threads of the inner team find the team's jobs. If the inner
+//! team has only one thread, no other thread finds them. So the context for such a team is asked
+//! although it is not the newest ([`super::Wait::alone`]), unless a newer one was interrupted in
+//! program code.
 //!
 //! **The strictest gang.** Consider the gangs of the contexts here that have not finished
 //! ([`super::Wait::finished`]). The deepest of them, and among equally deep ones the oldest, is the
@@ -76,8 +77,8 @@ use unpolled::Unpolled;
 pub(super) struct Others {
     /// Has another thread a context here?
     pub(super) exists: bool,
-    /// The synchronization point at which all of these contexts wait, if it is not over. Null if
-    /// they wait for different events, or if there are none.
+    /// The synchronization point at which all of these contexts of other threads wait. Null if one
+    /// of them waits for something else or is ready, or if there are none.
     pub(super) sync_point: *const AtomicU32,
 }
 
@@ -180,14 +181,15 @@ impl SuspendedContexts {
         }
     }
 
-    /// `thread` has suspended a newer context, so its older context in the list can no longer start
-    /// tasks. Other polled contexts of the same order ([`super::ReadyOrder`]) have to start them. A
-    /// context can start tasks if it is the only suspended context of its thread. In two cases this
-    /// function adds the unpolled context with the lowest position in the order to the list:
+    /// Called when `thread` has suspended a newer context. A context can start tasks if it is the
+    /// only suspended context of its thread. So the older context of `thread` in the list can no
+    /// longer start tasks, and other polled contexts of the same order ([`super::ReadyOrder`]) have
+    /// to start them. Consider the unpolled context with the lowest position in the order. This
+    /// function adds this context to the list in two cases:
     ///
     /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start tasks.
-    /// * All polled contexts of the order that can start tasks have higher positions than the
-    ///   unpolled context. Then the unpolled context may be ready before each of them (U3 in
+    /// * The position of this context is lower than the positions of all polled contexts of the
+    ///   order that can start tasks. Then this context may be ready before each of them (U3 in
     ///   `unpolled`).
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
@@ -605,8 +607,8 @@ impl SuspendedContexts {
         }
     }
 
-    /// Finds a job for a context of `gang`, or for a context that neither `gang` nor the strictest
-    /// gang here would hold back.
+    /// Finds a job for a context of `gang`, or for a context that [`SuspendedContexts::may_go_on`]
+    /// allows. The bound there is the stricter one of `gang` and the strictest gang here.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
