@@ -546,8 +546,9 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         if ready == 0 {
             // This check is sufficient in the last search before a sleep, too. A thread that has
             // pushed a task passes a full fence, and wakes a sleeper if it sees one. A worker
-            // announces its sleep, passes a full fence, and makes the last search. So if the
-            // pushing thread does not see the announced sleep, `len` counts the task.
+            // announces its sleep, passes a full fence, and makes the last search. So the pushing
+            // thread sees the announced sleep and wakes a sleeper, or this call of `len` counts the
+            // task.
             continue;
         }
         if spares && ready == 1 {
@@ -711,9 +712,10 @@ pub fn throttle(here: CurrentThread) {
 }
 
 /// [`throttle`] checks the limits when `Task::pending` is a multiple of this. `Task::pending` is a
-/// rough measure of the incomplete children, which no other thread writes. A check of the limits
-/// itself reads words that other threads write. Chosen: a check costs little beside 32 tasks, and
-/// the deque grows little between two checks; any value from 16 to 64 will do.
+/// rough measure of the number of incomplete children. It is cheap to read, because only the thread
+/// that runs the task writes it. A check of the limits reads words that other threads write.
+/// Chosen: a check costs little beside 32 tasks, and the deque grows little between two checks; any
+/// value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
 #[cold]
@@ -835,11 +837,13 @@ pub fn run_all(here: CurrentThread) {
         unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            // If another context waits for this worker, the agent leaves the loop. When the agent
-            // ends, the tasks of its deque move to the team queue. But at every 32nd call
-            // (`CALLS_IN_PLACE` in `ult::sched`), `may_go_on_in_place` returns false even if no
-            // context waits. A second call then returns true. So the agent makes one pass through
-            // the scheduler and continues, and the tasks stay in its deque.
+            // The result false has two possible reasons, and a second call distinguishes them:
+            // * Another context waits for this worker. Then the second call returns false, too, and
+            //   the agent leaves the loop. When the agent ends, the tasks of its deque move to the
+            //   team queue.
+            // * Every 32nd call (`CALLS_IN_PLACE` in `ult::sched`) returns false, even if no
+            //   context waits. Then the second call returns true. The agent makes one pass through
+            //   the scheduler and continues, and the tasks stay in its deque.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }

@@ -72,9 +72,9 @@ pub struct Marks {
 pub type TeamQueueMark = Cell<Marks>;
 
 /// How far a thread has searched `pool`, the part of free agents, for descendants of its newest
-/// tied task. That task is known by its address. A task that is made later may get the same
-/// address. The number is then correct for the later task, too: the tasks with smaller numbers
-/// existed before that task, so they do not descend from it.
+/// tied task. That task is known by its address. When it has ended, a new task may get the same
+/// address. The number is correct for the new task, too. The tasks with smaller numbers were put
+/// into `pool` before the new task was made, so they do not descend from the new task.
 pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,

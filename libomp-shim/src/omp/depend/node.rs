@@ -24,8 +24,9 @@
 //! * In the count of references, each reference is a share of 1.
 //! * In the count of predecessors, each edge is a share of 1. It is subtracted when the list with
 //!   the edge is closed.
-//! * The count of predecessors starts at [`GUARD`]. The rest, [`GUARD`] minus the number of edges,
-//!   is the share of the guard. It is subtracted when all edges are entered.
+//! * The count of predecessors starts at [`GUARD`], which is the sum of all its shares. If a node
+//!   has n edges, the share of the guard is [`GUARD`] - n. This share is subtracted when all edges
+//!   are entered.
 //! * If the node's only edge is linked without a guard, the count of predecessors starts at 1.
 //!
 //! A thread may find that the count equals the share that it is about to subtract. Then all other
@@ -44,9 +45,8 @@
 //! Tried and rejected:
 //! * a lock and a vector of successors per node (per edge: two atomic operations, an allocation,
 //!   and an addition to the count of predecessors, which completing threads write, too);
-//! * a guard of one on the count of predecessors, with an addition to the count per edge (now one
-//!   subtraction, of [`GUARD`] minus the number of edges, takes the guard off and counts all
-//!   edges);
+//! * a guard of one in the count of predecessors, with an addition to the count per edge (now one
+//!   subtraction, after the last edge, leaves 1 for each incomplete predecessor);
 //! * all data of a node in one block of three cache lines (these were written anew for each task;
 //!   now a node with at most one predecessor uses its first line only).
 
@@ -141,14 +141,16 @@ const _: () = assert!(size_of::<Node>() == 128 && align_of::<Node>() <= blocks::
 const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 
 // SAFETY: the cells belong to one thread at a time, and the accesses of each such thread come after
-// those of the thread before it. The creating thread writes them until `release_guard`, or the edge
-// of `precede_alone`, publishes the node. Then they belong to the thread that finds only its own
-// share in the count of predecessors. If another node holds a mutex that this node needs, that
-// thread puts this node in line, under the lock of the mutex. The thread that hands the mutex over
-// takes this node out of the line, under the same lock. From then on the cells belong to the latter
-// thread. The same happens at each further mutex that another node holds. At last the cells belong
-// to the thread that completes the task. `uses`, `entered` and `newest` belong to the generating
-// task throughout.
+// those of the thread before it. The cells belong to these threads, in this order:
+// 1. The creating thread, until `release_guard` or the edge of `precede_alone` publishes the node.
+// 2. The thread that finds only its own share in the count of predecessors. It acquires the mutexes
+//    of this node. If another node holds one of them, the thread puts this node in line, under the
+//    lock of the mutex.
+// 3. The thread that hands this mutex to this node. It takes this node out of the line, under the
+//    same lock, and acquires the remaining mutexes. If another node holds one of these, this thread
+//    puts this node in line again, and step 3 is repeated.
+// 4. The thread that completes the task.
+// `uses`, `entered` and `newest` belong to the generating task throughout.
 // Edges are constant once they are in a list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
@@ -378,8 +380,8 @@ impl Node {
         }
         let edge = successor.get().add_edge(head);
         // ORDERING: Release, pairs with the exchange in `close`: the edge is complete before it is
-        // in the list. Acquire on failure: the only possible change is that the list was closed, as
-        // above.
+        // in the list. Acquire on failure: no other thread adds edges, so the operation fails only
+        // if the list has been closed. Then this thread sees what the task wrote, as above.
         let hangs = list.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
         if hangs {
             self.newest.set(successor.get());
@@ -546,9 +548,9 @@ fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
     }
 }
 
-/// One use of a node by the generating task. The table of that task holds such uses. So do
-/// [`super::replay()`], and the functions that enter the node. A use never leaves that task. All
-/// uses of a node together hold one reference.
+/// One use of a node by the generating task. Uses are held by the table of that task, by
+/// [`super::replay()`], and by the functions that enter the node. No other task ever gets a use.
+/// All uses of a node together hold one reference.
 pub(super) struct TableRef(NonNull<Node>);
 
 impl TableRef {

@@ -11,10 +11,10 @@
 //! time. The cost per entry stays constant. The table becomes small again when it is cleared
 //! (`omp_all_memory`).
 //!
-//! Tried and rejected: the standard library's hash table. The runtime searched it for addresses
-//! without incomplete tasks, to remove them, only from 1024 addresses on, and only when their
-//! number had doubled since the last such search. So the nodes of completed tasks filled the
-//! caches. The table also executed more instructions.
+//! Tried and rejected: the standard library's hash table. From time to time, the runtime searched
+//! the whole table and removed the addresses without incomplete tasks. It did so only if the table
+//! had at least 1024 addresses, and had doubled its number of addresses since the last such search.
+//! So the nodes of completed tasks filled the caches. The table also executed more instructions.
 
 use core::mem::{self, ManuallyDrop};
 use core::ops::{Deref, DerefMut};

@@ -124,10 +124,10 @@ impl DependTable {
             return;
         }
         for sets in self.addresses.iter() {
-            // The edges to the members of `current` suffice. `all` also returns the members of
-            // `previous`; the edges to these change nothing. As a rule, `node` waits for the
-            // members of `current`, and they wait for `previous`. If `node` itself is the only
-            // member of `current`, it already waits for `previous`.
+            // It suffices that `node` waits for the members of `current`, because these wait for
+            // the members of `previous`. If `node` itself is the only member of `current`, `node`
+            // already waits for `previous`. `all` also returns the members of `previous`. So
+            // `node` waits for them directly, too, which does not change the order of the tasks.
             for before in sets.all() {
                 before.get().precede(node);
             }
