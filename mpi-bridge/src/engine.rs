@@ -35,7 +35,7 @@ pub enum EngineOrder {
         arrival: Arrival,
         /// Where to; `None`: refuse it.
         into: Option<*mut u8>,
-        /// Whom to tell.
+        /// The function to call at its end.
         done: Done,
     },
     /// Begin a collective operation.
@@ -70,7 +70,7 @@ pub struct Engine {
     sending: TokenTable<Packet>,
     /// Ranks with messages in their outboxes, as far as known here.
     waiting: VecDeque<u32>,
-    /// Ranks that are owed credits and may have to be reported.
+    /// Ranks to which this one owes credits, and which may need a packet that returns them.
     owing: Vec<u32>,
     /// Packets sent to each rank, of both kinds.
     sent_to: Vec<u64>,

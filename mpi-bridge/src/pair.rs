@@ -1,15 +1,15 @@
 //! Batches and credits between two ranks: the state machine without any I/O.
 //!
 //! For each destination a rank has an [`Outbox`], in which messages are packed as they are sent
-//! (senders and the engine touch it, under its lock). It also has a [`Channel`] with the numbers of
-//! both directions (the engine alone touches it). A packet of frames costs its sender a credit. The
-//! receiver gives it back once the handlers have run, along with the next packet that it sends.
-//! When half a window is owed, it sends a packet of its own that costs nothing. So at most a window
-//! of packets is under way from one rank to another, whatever MPI does with them, and packets that
-//! only return credits never wait for credits. Packets of frames are numbered, so that MPI may
-//! complete receptions in any order. Packets that only return credits need no number and are not
-//! kept: credits are a sum. `tests/model_credit.rs` explores all orders of events, and shows what
-//! goes wrong without each of these rules.
+//! (senders and the engine touch it, under its lock). For each it also has a [`Channel`] with the
+//! numbers of both directions (the engine alone touches it). A packet of frames costs its sender a
+//! credit. The receiver gives it back once the handlers have run, along with the next packet that
+//! it sends. If half a window is owed, the receiver returns the credits in a packet of their own,
+//! which costs nothing. So at most a window of packets is under way from one rank to another,
+//! whatever MPI does with them. Packets that only return credits never wait for credits. Packets of
+//! frames are numbered, so that MPI may complete receptions in any order. Packets that only return
+//! credits need no number and are not kept: credits are a sum. `tests/model_credit.rs` explores all
+//! orders of events, and shows what goes wrong without each of these rules.
 //!
 //! Rejected: credits counted in bytes (a packet needs a receive buffer whatever it holds); a
 //! receiver that withholds credits while its own outboxes are full (two such receivers wait for
@@ -56,7 +56,7 @@ pub struct Full;
 pub struct Outbox {
     packets: VecDeque<Packet>,
     bytes: usize,
-    /// Whether the engine has been reported that something waits here.
+    /// Whether the engine has been notified that messages wait here.
     pub listed: bool,
 }
 

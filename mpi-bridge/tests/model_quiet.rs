@@ -155,7 +155,7 @@ fn verdict(state: &mut ModelQuietState, i: usize, ends: bool) {
     state[i].ended |= state[i].waves.down(ends).is_some();
 }
 
-/// Where one rank has been notified that all is quiet, all is quiet.
+/// If one rank has been notified that all is quiet, all is quiet.
 fn check(state: &ModelQuietState) -> Result<(), String> {
     let notified = state.iter().any(|r| r.ended);
     let quiet = state.iter().all(|r| !r.active && r.coming == 0);

@@ -40,7 +40,7 @@ struct Rank {
     sent: u64,
     handled: u64,
     notified: bool,
-    /// It has been sent away, and notified nothing since.
+    /// Its request for work was refused, and it has been notified of no work since.
     hopes: bool,
 }
 
@@ -81,17 +81,17 @@ struct Model {
     at_home_rank: bool,
     /// There are no waves: the end is where nothing is left to do.
     no_waves: bool,
-    /// A rank tells of work at any time.
+    /// A rank sends word of work at any time.
     gossips: bool,
     /// A steal in vain restores the attempts.
     demands: bool,
-    /// Who has left a name counts as busy.
+    /// A rank that has left a name counts as busy.
     waits: bool,
     /// Ranks ask at any time.
     is_active: bool,
     /// Regions of all depths hold each other back.
     one_depth: bool,
-    /// Who ends lets nobody follow.
+    /// A region that ends lets no other region follow.
     forgets: bool,
 }
 
@@ -254,7 +254,7 @@ impl Model {
             self.arrive(next, to, message, &mut all);
         }
         if self.no_waves {
-            // Nobody looks at the sums.
+            // No rank looks at the sums.
             all.iter_mut()
                 .flat_map(|next| &mut next.ranks)
                 .for_each(|rank| (rank.sent, rank.handled) = (0, 0));
@@ -437,8 +437,8 @@ impl Model {
         all.push(next);
     }
 
-    /// All states, or some `at_home_rank`: how many, and in how many of them word of work is under
-    /// way that somebody passes on.
+    /// Explores all states, or some of them if `at_home_rank`. Returns their number, and in how
+    /// many of them word of work is under way that a rank passes on.
     fn explore(&self) -> Result<(usize, usize), String> {
         let mut seen = HashSet::from([self.start()]);
         let mut todo = vec![self.start()];
@@ -487,8 +487,8 @@ fn verdict(state: &mut ModelStealState, rank: usize, ends: bool) {
     state.ranks[rank].notified |= ended;
 }
 
-/// No region runs twice; where one rank has been notified that all is over, every region has run
-/// and only that word is under way.
+/// No region runs twice. If one rank has been notified that all is over, every region has run and
+/// only that word is under way.
 fn check(state: &ModelStealState) -> Result<(), String> {
     if state.regions.iter().any(|region| region.begun > 1) {
         return Err("a region runs twice".into());

@@ -13,7 +13,7 @@
 //! | [`tls_block`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
 //! | [`kernel_state`] | what the kernel keeps per thread, kept for each OpenMP thread: processors, name, nice value, processor time |
 //! | [`loader`] | walks over the loaded objects, and not during a fork |
-//! | [`sanitize`] | what sanitizers of the program are reported: stacks, and what comes before what |
+//! | [`sanitize`] | reports to the program's sanitizers: stacks, and which action comes before which |
 //! | [`park`] | how a kernel thread sleeps and is woken |
 //! | [`blocks`] | small memory blocks, recycled by the worker that frees them |
 //! | [`deque`] | the work-stealing deque |
@@ -24,10 +24,10 @@
 //! | [`spawn`] | ULTs that have not started: how a forking context places them
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
-//! | [`watch`] | whether anybody watches what the program does
+//! | [`watch`] | which watchers the program has: a sanitizer, a tool, the trace, checks
 //! | [`signals`] | signals of the program: each handler runs in the thread that it is meant for |
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
-//! | [`observer`] | who is notified what the scheduler does
+//! | [`observer`] | the observer that is notified of the scheduler's events
 //! | [`debug`] | where a debugger finds workers and suspended contexts |
 //! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
 //! | [`sync`] | the one place where loom replaces the atomics |

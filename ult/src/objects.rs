@@ -65,7 +65,7 @@ struct Walk<F> {
     visit: F,
 }
 
-/// The latest of the loader's counts that anybody has been reported.
+/// The latest of the loader's counts that any thread has seen in [`for_each_since`].
 static LATEST: AtomicU64 = AtomicU64::new(0);
 
 /// Calls `visit` for every object if loads or unloads have happened since `before`, a value that
@@ -78,14 +78,14 @@ pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&LoadedObject)) -> O
     // SAFETY: the callback gets our `walk` back, which outlives the call.
     unsafe { crate::loader::walk(callback_of(&walk), (&raw mut walk).cast()) };
     if let Some(now) = walk.now {
-        // ORDERING: Relaxed; a number, and whoever acts on it asks the loader. Both counts only
-        // grow.
+        // ORDERING: Relaxed; a number, and the thread that acts on it asks the loader. Both counts
+        // only grow.
         LATEST.fetch_max(now, Relaxed);
     }
     walk.now
 }
 
-/// Has anybody been notified of a load or unload since `before`? One load.
+/// Has any thread seen a load or unload since `before`? One load of a word.
 pub(crate) fn has_been_seen_to_change(before: u64) -> bool {
     // ORDERING: Relaxed; as above.
     LATEST.load(Relaxed) != before

@@ -1,8 +1,8 @@
-//! Who is notified what the scheduler does: one observer for the process, the layer above's
-//! recorder.
+//! The observer that is notified of the scheduler's events: one for the process, the recorder of
+//! the layer above.
 //!
-//! What lives here: the events, and the one word that says whether anybody listens. What may not:
-//! what becomes of them, and anything of OpenMP's.
+//! What lives here: the events, and the one word that says whether there is an observer. What may
+//! not: what becomes of them, and anything of OpenMP's.
 //!
 //! Off, each place costs one relaxed load and a branch that is not taken. On, the observer is
 //! called in the middle of the scheduler: it must not wait, lock, allocate by the C library, or
@@ -84,15 +84,15 @@ pub struct Observer {
 
 static OBSERVER: AtomicPtr<Observer> = AtomicPtr::new(ptr::null_mut());
 
-/// Has `observer` notified of what happens from here on; `None`: nobody. Who is in the middle of an
-/// event may still tell the last one.
+/// From here on `observer` is notified of events; with `None`, no observer is. A thread in the
+/// middle of an event may still notify the previous observer.
 pub fn set(observer: Option<&'static Observer>) {
     let observer = observer.map_or(ptr::null_mut(), |observer| ptr::from_ref(observer).cast_mut());
     // ORDERING: Release, pairs with the Acquire in `notify_it`.
     OBSERVER.store(observer, Ordering::Release);
 }
 
-/// Tells the observer, if there is one.
+/// Notifies the observer, if there is one.
 #[inline(always)]
 pub(crate) fn notify(event: impl FnOnce() -> SchedulerEvent) {
     // ORDERING: Relaxed; asked again where it matters.

@@ -1,7 +1,7 @@
-//! Sanitizers that the program was built with, and what they have to be reported.
+//! Sanitizers that the program was built with, and the reports that they need.
 //!
-//! This library is not instrumented: a sanitizer sees neither its atomics nor its switches. It is
-//! notified
+//! This library is not instrumented: a sanitizer sees neither its atomics nor its switches. So the
+//! library reports to it
 //!
 //! * which of the program's actions comes before which ([`before`], [`after`]), for
 //!   ThreadSanitizer;
@@ -57,19 +57,19 @@ pub(crate) fn may_watch() -> bool {
 #[inline(never)]
 fn decide() -> u32 {
     if mode() & UNDECIDED != 0 {
-        // Who decides at the same time finds the same.
+        // A thread that decides at the same time finds the same.
         watch::begin(look_up());
         watch::end(UNDECIDED);
     }
     mode()
 }
 
-/// Is a sanitizer loaded under which threads cannot borrow storage? Looks if nobody has.
+/// Is a sanitizer loaded under which threads cannot borrow storage? Looks if no thread has.
 pub(crate) fn is_loaded() -> bool {
     decide() & !LEAKS != 0
 }
 
-/// Does ThreadSanitizer watch the program? Looks if nobody has.
+/// Does ThreadSanitizer watch the program? Looks if no thread has.
 #[inline(always)]
 pub fn sees_races() -> bool {
     may_watch() && sees_races_cold()
@@ -91,8 +91,8 @@ pub(crate) fn keeps_blocks() -> bool {
 // ---- what comes before what -------------------------------------------------
 
 /// What the calling thread of the program has done comes before what others do after their next
-/// [`after`] of the same address. The address is one of ours, and stands for nothing else that is
-/// notified.
+/// [`after`] of the same address. The address is one of ours, and stands for no other event that is
+/// reported.
 #[inline(always)]
 pub fn before<T>(event: *const T) {
     if may_watch() {
@@ -207,7 +207,7 @@ impl StackMark {
         mark
     }
 
-    /// Nobody runs on the stack any more.
+    /// No code runs on the stack any more.
     #[inline]
     pub(crate) fn end(&self) {
         if self.size != 0 {
@@ -286,8 +286,8 @@ pub(crate) fn leaves_nothing(trail: &mut Trail) {
     }
 }
 
-/// A context begins, on a stack that somebody has just switched to for the first time. The first
-/// thing it does.
+/// A context begins, on a stack that has just been switched to for the first time. The first thing
+/// it does.
 #[inline]
 pub(crate) fn begin() {
     if may_watch() && decide() & ADDRESSES != 0 {

@@ -109,7 +109,7 @@ impl Ult {
     ) -> std::io::Result<()> {
         let stack = stack::take(size)?;
         let top = stack.top();
-        // SAFETY: the stack is fresh, mapped, and used by nobody else.
+        // SAFETY: the stack is fresh, mapped, and used by no other code.
         unsafe { self.attach_stack(stack, top, entry) };
         Ok(())
     }
@@ -155,13 +155,14 @@ impl Ult {
     }
 }
 
-/// Suspends `from`, which is running, and continues `to` in `tls_block` (`None`: in the one that is
-/// in use). Returns when somebody switches back to `from`, in the TLS block in which it left;
-/// possibly on another kernel thread.
+/// Suspends `from`, which is running, and continues `to` with `tls_block` (`None`: with the block
+/// that is in use). Returns when a context switches back to `from`, possibly on another kernel
+/// thread. `from` then runs with the TLS block with which it left.
 ///
 /// # Safety
-/// `from` is the running ULT of this kernel thread, whose worker is `worker`; `to` a suspended one
-/// of that worker, whose code runs in `tls_block`, which no other kernel thread runs with.
+/// `from` is the running ULT of this kernel thread, whose worker is `worker`; `to` is a suspended
+/// one of that worker, whose code runs with `tls_block`. No other kernel thread runs with that
+/// block.
 #[inline(never)]
 pub(crate) unsafe fn switch(
     from: *mut Ult,

@@ -1,7 +1,7 @@
 //! Model of the calls of free agents. A thread that puts a task where agents find it calls one,
 //! unless the highest number of agents is out. An agent that has ended calls another one if there
-//! is a task. A task must not be left with nobody out, and nobody called into a region that is
-//! over. It restates `docs/protocols/task.md` with the same orderings.
+//! is a task. A task must not be left while no agent is out, and no agent may be called into a
+//! region that is over. It restates `docs/protocols/task.md` with the same orderings.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -15,9 +15,9 @@ use ult::sync::{AtomicUsize, Ordering, fence};
 #[derive(Clone, Copy, PartialEq)]
 enum Without {
     Nothing,
-    /// The fence of who puts a task.
+    /// The fence of the thread that puts a task.
     FenceOfTask,
-    /// The fence of who has ended.
+    /// The fence of the agent that has ended.
     FenceOfEnd,
     /// The one step in which an agent is counted: it is counted first, and taken back where there
     /// are too many.
@@ -125,7 +125,7 @@ struct Region {
     /// A task stands in the deque.
     task: AtomicUsize,
     present: AtomicUsize,
-    /// Thread 0 has left the region: nobody may be called.
+    /// Thread 0 has left the region: no agent may be called.
     over: AtomicUsize,
 }
 

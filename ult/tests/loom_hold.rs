@@ -1,7 +1,8 @@
-//! Model of a thread with a kernel thread of its own that runs with the TLS block that is kept for
-//! its number. It comes back under it to help with tasks, while thread 0 closes the region and lets
-//! another team have it. It restates `Team::close`, `is_clear`, `hold_again` and `let_go_of_block`
-//! of `docs/protocols/tls-block.md` with the same orderings, on the shipped parker.
+//! Model of a member with a kernel thread of its own. It runs with the TLS block that is kept for
+//! its number. After its join it takes the block again to help with tasks, while thread 0 closes
+//! the region and lets another team have the block. It restates `Team::close`, `is_clear`,
+//! `hold_again` and `let_go_of_block` of `docs/protocols/tls-block.md` with the same orderings, on
+//! the shipped parker.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -22,7 +23,7 @@ enum Without {
     MembersFence,
     /// The full fence between the end of the region and the look at the count.
     ClosersFence,
-    /// The release of the count when the TLS block has been taken off.
+    /// The release of the count when the TLS block is no longer in use.
     Release,
     /// The wake-up of thread 0.
     Wake,
@@ -60,7 +61,7 @@ impl Team {
         }
     }
 
-    /// A member that has joined and taken its TLS block off finds tasks.
+    /// A member finds tasks after it has joined and no longer runs with its TLS block.
     fn come_back(&self) {
         // ORDERING: Relaxed, as shipped.
         self.holding.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +73,7 @@ impl Team {
         self.let_go_of_block();
     }
 
-    /// Thread 0 ends the region; the next one is another team's, with the same TLS block.
+    /// Thread 0 ends the region; the next region is another team's, with the same TLS block.
     fn end(&self) {
         // ORDERING: Release, as shipped.
         self.closed.store(1, Ordering::Release);

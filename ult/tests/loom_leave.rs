@@ -22,7 +22,7 @@ enum Without {
     LeaversFence,
     /// The full fence between the use of tasks and the look at those who have left.
     CreatorsFence,
-    /// Who starts a helper takes the note back by one step.
+    /// The thread that starts a helper takes the note back by one step.
     OneStep,
     /// The note comes only when the TLS block is no longer in use.
     NoteLast,

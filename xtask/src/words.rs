@@ -23,7 +23,7 @@ const SENTENCE_WORDS: usize = 35;
 /// The most types of the workspace that share one name.
 const TYPES_PER_NAME: usize = 2;
 
-/// The exceptions may not grow beyond this; whoever removes some lowers it.
+/// The exceptions may not grow beyond this number; a change that removes some lowers it.
 const EXCEPTIONS: usize = 3;
 
 /// Names that say nothing about a type. OpenMP's own words are not among them.

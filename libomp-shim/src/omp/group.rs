@@ -61,7 +61,7 @@ impl Limits {
 
 impl Group {
     /// Counts as many threads of a team as the limits allow, at most `wanted`. Returns how many
-    /// threads the team has, and what [`Group::leave`] has to be reported.
+    /// threads the team has, and the number to pass to [`Group::leave`].
     pub fn enter(&self, icv: &Icv, wanted: u32) -> (u32, u32) {
         let Some(limits) = Limits::of(icv) else { return (wanted, 0) };
         // ORDERING: Relaxed, both; a count by itself.

@@ -19,7 +19,7 @@
 //! | [`outside`] | waiting for the requests of other libraries |
 //! | [`remote`], [`persistent`] | functions that run on other ranks, futures, events; persistent tasks and their trays |
 //! | [`stats`] | counters |
-//! | [`tool`] | what happens, notified to tools and the trace |
+//! | [`tool`] | events, of which tools and the trace are notified |
 //! | [`trace`] | timelines: `GANGWAY_TRACE` |
 //! | [`report`] | messages to the user |
 //! | `fuzz` | judges of what reads a user's text, for tests and fuzzers only |

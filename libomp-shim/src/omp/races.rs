@@ -1,4 +1,4 @@
-//! What a detector of races is notified of OpenMP's constructs: which of the program's actions come
+//! Reports to a race detector what OpenMP's constructs order: which of the program's actions come
 //! before which.
 //!
 //! What lives here: the events that stand for fork, join, barrier, the ends of tasks and
@@ -10,8 +10,8 @@
 //! chunk of a loop, or a task from a deque, comes after who put it there) would hide races that
 //! another schedule has. The argument for each is in `docs/protocols/sanitize.md`.
 //!
-//! What is `WATCHED` may be; the other forms of those functions are for where nobody is there to be
-//! notified ([`ult::watch`]), and do nothing.
+//! A function that is `WATCHED` may report. Its other form is for code that runs while no detector
+//! or tool listens ([`ult::watch`]), and does nothing.
 //!
 //! Barriers take turns at two events: who leaves a barrier late must not come after what others
 //! have done since, and those cannot be at the next but one before it has left.

@@ -1,4 +1,4 @@
-//! Teams that are smaller because the address space is limited: what the program is reported. The
+//! Teams that are smaller because the address space is limited: their size, and the warning. The
 //! counting is in [`ult::stack::promised`].
 
 use std::sync::Once;

@@ -9,7 +9,7 @@
 //! | `yields` | [`count_yield`], where `sched_yield` switches instead of calling the kernel |
 //! | `workers` | [`ult::pool::started`] |
 //! | `stalls`, `interrupts`, `preemptions`, `hand_offs` | the stall monitor, [`read`] asks it |
-//! | `donors` | the TLS blocks, [`read`] asks them |
+//! | `donors` | [`ult::tls_block`], [`read`] asks it |
 //! | `switches` | the scheduler, [`read`] asks it |
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //! | `bytes_between` | the ranks, too |

@@ -7,8 +7,8 @@
 //! | [`Storage::Kernel`] | otherwise, or asked for, or for the [`Reason`]s that a program gives | a kernel thread for each thread of a region ([`super::assemble`]) |
 //! | [`Storage::Shared`] | asked for | threads share workers and the workers' storage |
 //!
-//! What may not live here: who runs with what (`assemble`, `tls_blocks`), and how
-//! ([`ult::tls_block`]).
+//! What may not live here: which thread runs with which TLS block (`assemble`, `tls_blocks`), and
+//! how it switches to the block ([`ult::tls_block`]).
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -168,8 +168,8 @@ impl fmt::Display for Storage {
     }
 }
 
-/// Says in one line that `GANGWAY_TLS=tls_donor` cannot be had, when the settings have just been
-/// read. Asks nothing unless it is set.
+/// Says in one line that `GANGWAY_TLS=donor` cannot be had, when the settings have just been read.
+/// Asks nothing unless it is set.
 pub fn at_start(settings: &Settings) {
     if settings.tls != Tls::Donor {
         return;

@@ -1,5 +1,5 @@
 //! The TLS blocks of an initial thread's outermost teams: thread *n* of each team that shares
-//! workers runs with the same one, so that threadprivate variables persist between regions as
+//! workers runs with the same TLS block. So threadprivate variables persist between regions, as
 //! OpenMP 5.2 §5.2 asks.
 
 use ult::tls_block::{self, TlsBlock};
@@ -13,10 +13,10 @@ pub struct TlsBlocks {
 }
 
 impl TlsBlocks {
-    /// That of thread `num` (1 and up); `None` when none can be borrowed.
+    /// The TLS block of thread `num` (1 and up); `None` when none can be borrowed.
     pub fn of(&mut self, num: u32) -> Option<&'static TlsBlock> {
         if self.generation != ult::pool::generation() {
-            // What was borrowed before a fork is storage of threads that do not exist here.
+            // TLS blocks that were borrowed before a fork belong to threads that do not exist here.
             self.borrowed.clear();
             self.generation = ult::pool::generation();
         }
@@ -32,12 +32,12 @@ impl TlsBlocks {
         Some(self.borrowed[at])
     }
 
-    /// That of thread `num` (1 and up), if one is borrowed to it.
+    /// The TLS block of thread `num` (1 and up), if one is borrowed for it.
     pub fn of_thread(&self, num: u32) -> Option<&'static TlsBlock> {
         self.borrowed.get(num as usize - 1).copied()
     }
 
-    /// Gives all of them back. Nobody runs with them any more.
+    /// Gives all of them back. No thread runs with them any more.
     pub fn give_back(&mut self) {
         for tls_block in self.borrowed.drain(..) {
             tls_block::give_back(tls_block);

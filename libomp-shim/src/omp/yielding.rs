@@ -77,7 +77,7 @@ fn let_one_run(thread: &Thread) {
 /// A call may switch when it comes from a ULT that runs the program's code, and `return_address`,
 /// the address behind the call, lies in an object that contains OpenMP regions. It never switches
 /// from inside an allocator, MPI or the C++ library, which may hold a lock or know the kernel
-/// thread. It goes to a started thread of another TLS block, never to a new task.
+/// thread. It switches to a started thread with another TLS block, never to a new task.
 ///
 /// Any thread, registered or not; keeps `errno`.
 #[inline]

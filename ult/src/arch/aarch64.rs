@@ -266,12 +266,13 @@ pub fn thread_pointer() -> usize {
     pointer
 }
 
-/// Sets the thread pointer. Not used: nobody has tried borrowed TLS blocks on this processor yet
+/// Sets the thread pointer. Not used: borrowed TLS blocks have not been tried on this processor yet
 /// (`ult::tls_block`).
 ///
 /// # Safety
-/// `pointer` is the thread pointer of a thread whose block stays mapped and is used by nobody else
-/// at the same time; the caller keeps no address of thread-local storage across the call.
+/// `pointer` is the thread pointer of a thread whose block stays mapped and is used by no other
+/// kernel thread at the same time; the caller keeps no address of thread-local storage across the
+/// call.
 #[inline(always)]
 pub unsafe fn set_thread_pointer(pointer: usize) {
     // SAFETY: as the caller says.

@@ -50,9 +50,9 @@ use core::cell::Cell;
 /// line.
 ///
 /// Words 0 to 3 and 8 belong to the scheduler, words 4 to 7 to [`crate::exceptions`]. The block is
-/// found through the thread pointer: code that runs with another thread's pointer (a borrowed
-/// TLS block) sees that thread's block, so whoever changes the thread pointer carries words 0 to 2
-/// over.
+/// found through the thread pointer: code that runs with another thread's pointer (a borrowed TLS
+/// block) sees that thread's block. So the code that changes the thread pointer carries words 0 to
+/// 2 over.
 ///
 /// So few bytes on purpose: a library that is loaded late must fit into the little static thread
 /// storage that the dynamic linker keeps spare.

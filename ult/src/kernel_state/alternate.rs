@@ -1,10 +1,11 @@
 //! The alternate signal stack of each thread.
 //!
-//! The kernel keeps one per kernel thread, and writes every signal frame there, the monitor's
-//! included, which needs more room than many programs give. So a kernel thread has the stack of the
-//! thread that runs only if that is large. Otherwise it has one of ours, and handlers that ask for
-//! the alternate stack are moved to the thread's ([`crate::signals`]). What a program is reported
-//! is always its thread's own. Handlers of faults, which the kernel calls itself, run on ours then.
+//! The kernel keeps one alternate stack per kernel thread, and writes every signal frame there. The
+//! monitor's frame is one of them, and needs more room than many programs give. So a kernel thread
+//! has the stack of the thread that runs only if that is large. Otherwise it has one of ours, and
+//! handlers that ask for the alternate stack are moved to the thread's ([`crate::signals`]). A
+//! program that asks for its alternate stack always gets that of its thread. Handlers of faults,
+//! which the kernel calls itself, run on ours then.
 //!
 //! Rejected: the program's stack whatever its size. Rust gives its threads 8 KiB; the kernel writes
 //! three of them, and the monitor's handler did not fit into the rest when it was built without
@@ -60,7 +61,7 @@ impl Alternate {
     }
 }
 
-/// What a TLS block keeps.
+/// The alternate stack of a thread, kept with its TLS block.
 pub(super) struct KeptStack {
     start: AtomicUsize,
     bytes: AtomicUsize,

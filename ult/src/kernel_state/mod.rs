@@ -5,8 +5,8 @@
 //! OpenMP thread. The kernel does it to the kernel thread, which runs others too. So the first time
 //! a thread asks for such a setting, it is noted with its TLS block. From then on each way back to
 //! program code compares the settings of the running thread with those of its kernel thread, and
-//! makes the system calls that are needed. A kernel thread has its own state again where a thread
-//! runs that has asked for nothing.
+//! makes the system calls that are needed. Where a thread runs that has asked for nothing, the
+//! kernel thread has its own state again.
 //!
 //! | room | what lives here |
 //! |---|---|
@@ -43,7 +43,7 @@ use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
 use settings::{KeptSettings, Values};
 
-/// What a TLS block keeps; null until its thread asks.
+/// The kernel state that a TLS block keeps; `kept` is null until its thread asks.
 pub(crate) struct ThreadState {
     kept: AtomicPtr<KeptSettings>,
     time: clock::CountedTime,
@@ -81,7 +81,8 @@ impl ThreadState {
         unsafe { self.kept.load(Acquire).as_ref() }
     }
 
-    /// What this TLS block keeps; made now if there is nothing. Stays with the TLS block for good.
+    /// The settings that this TLS block keeps; made now if there are none. They stay with the TLS
+    /// block for good.
     fn keep(&self) -> &'static KeptSettings {
         if let Some(kept) = self.kept() {
             return kept;
@@ -198,7 +199,7 @@ pub fn give_up(setting: KernelSetting) {
 }
 
 /// Another thread has changed `setting` of the donor of `tls_block`: the thread with that TLS block
-/// has it from its next way back to program code on.
+/// has the new value from its next way back to program code on.
 pub fn take_from_tls_donor(tls_block: &'static TlsBlock, setting: KernelSetting) {
     let value =
         tls_block.tls_donor_number().map_or(KernelSetting::UNREPRESENTABLE, |tid| setting.get_of(tid));
@@ -220,8 +221,8 @@ pub fn catch_up() {
     }
 }
 
-/// The calling thread makes a new thread, with `tls_block`: the new thread starts with the settings
-/// of its maker, as a kernel thread does. The TLS block is unused.
+/// The calling thread makes a new thread, which gets `tls_block`. The new thread starts with the
+/// settings of its maker, as a kernel thread does. No thread runs with the TLS block yet.
 pub fn inherit(tls_block: &'static TlsBlock) {
     if let Some(maker) = here().and_then(|(_, maker)| maker.state.kept()) {
         tls_block.state.keep().inherit(maker);
@@ -316,7 +317,7 @@ pub(crate) fn take_along(worker: &'static Worker) {
     alternate::change(&mut own.kernel.alternate, tls_block);
 }
 
-/// Somebody has asked for a thread's processor time.
+/// A thread has asked for the processor time of an OpenMP thread.
 static TIMED: AtomicBool = AtomicBool::new(false);
 
 fn is_timed() -> bool {

@@ -81,13 +81,13 @@ impl KernelSetting {
         }
     }
 
-    /// Does the kernel tell other threads about it, so that a donor has to have it, too?
+    /// Does the kernel show the setting to other threads, so that a donor has to have it, too?
     pub(super) fn is_notified_to_others(self) -> bool {
         matches!(self, KernelSetting::Nice | KernelSetting::IoPriority | KernelSetting::Scheduling)
     }
 
-    /// As the kernel thread of this number has it, for those settings that the kernel tells of
-    /// others; zero: the caller.
+    /// The value of the kernel thread with this number; zero means the caller. Only for settings
+    /// that the kernel shows to other threads.
     pub(super) fn get_of(self, tid: i32) -> i64 {
         let tid = tid as usize;
         // SAFETY: these calls only read settings. `scheduling` passes a pointer to its own
@@ -189,7 +189,7 @@ fn memory_policy() -> i64 {
 unsafe fn set_memory_policy(value: u64) -> i64 {
     let (mode, nodes) = (value & u64::from(u16::MAX), value >> MODE_BITS);
     let mask = if nodes == 0 { ptr::null() } else { &raw const nodes };
-    // The kernel takes one bit less than it is notified.
+    // The kernel reads one bit less than the number that it is given.
     let bits = if nodes == 0 { 0 } else { u64::BITS as usize + 1 };
     // SAFETY: the mask's own word; the kernel reads as many words as there are bits, less one.
     unsafe { call(libc::SYS_set_mempolicy, [mode as usize, mask as usize, bits, 0]) }

@@ -143,7 +143,7 @@ impl KeptSettings {
     }
 
     pub(super) fn forget(&self) {
-        // ORDERING: Relaxed; nobody has the TLS block.
+        // ORDERING: Relaxed; no thread has the TLS block.
         self.which.store(0, Relaxed);
         self.alternate.store(Alternate::NONE);
     }

@@ -17,7 +17,7 @@ impl SanitizerFunction {
     }
 
     /// Its address as a `F`, which is a pointer to a function of the type that the name stands for;
-    /// `None` if nobody defines it.
+    /// `None` if no object defines it.
     pub(super) fn get<F: Copy>(&self) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<usize>()) };
         // ORDERING: Acquire, pairs with the Release in `look_up`.
@@ -59,8 +59,8 @@ static ALL: [&SanitizerFunction; 14] = [
     &REMOVE_ROOT,
 ];
 
-/// A function by which each is known, and what it means to find it. MemorySanitizer is reported
-/// nothing; it is known because storage cannot be borrowed under it.
+/// A function by which each sanitizer is known, and what it means to find it. Nothing is reported
+/// to MemorySanitizer; it is in the list because storage cannot be borrowed under it.
 const KNOWN_BY: [(&CStr, u32); 4] = [
     (c"__tsan_init", RACES),
     (c"__asan_init", ADDRESSES),

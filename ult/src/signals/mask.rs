@@ -2,7 +2,7 @@
 //! which keeps two signals out of every mask.
 use crate::arch;
 
-/// Bytes of a mask, as the kernel wants to be reported.
+/// Bytes of a mask, as the kernel's calls want them.
 pub(super) const SIZE: usize = size_of::<u64>();
 
 /// The bit of a signal.

@@ -3,9 +3,9 @@
 //!
 //! The kernel delivers a signal to a kernel thread, and programs mean a thread. Here a kernel
 //! thread runs one thread of the program now and another one then, each with thread-local storage
-//! of its own. So from the moment on at which the first TLS donor is made ([`actions::take_over`])
-//! every handler of the program is called by one of ours ([`handler`]). That one finds out which
-//! TLS block the signal is meant for, its *addressee*:
+//! of its own. From the first TLS donor on ([`actions::take_over`]), every handler of the program
+//! is called by one of ours ([`handler`]). Our handler finds out which TLS block the signal is
+//! meant for, its *addressee*:
 //!
 //! * If the addressee's code was interrupted, the program's handler runs at once, on that code's
 //!   stack, as the kernel would have called it.
@@ -23,7 +23,7 @@
 //! | room | what lives here |
 //! |---|---|
 //! | `actions` | the program's actions, and the kernel's, which are ours from `take_over` on |
-//! | `handler` | our handler; who the addressee is |
+//! | `handler` | our handler, and how it finds the addressee |
 //! | `queue` | signals that wait for their addressee |
 //! | `deliver` | sending them once more when the addressee runs |
 //! | `send` | from one thread of the program to another, past the kernel |

@@ -6,8 +6,8 @@
 //! the pool is empty, a signal is kept as a bit without its information: it is delivered, and says
 //! that a process has sent it.
 //!
-//! What may not live here: who is notified that something is here ([`super::handler`]), when it is
-//! taken ([`super::deliver`]).
+//! What may not live here: the choice of the worker that is notified of a signal
+//! ([`super::handler`]), and the delivery ([`super::deliver`]).
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
@@ -28,7 +28,7 @@ struct SignalNode {
     info: UnsafeCell<Info>,
 }
 
-// SAFETY: a node belongs to whoever has taken it out of a list, until it is put into one.
+// SAFETY: a node belongs to the thread that has taken it out of a list, until it is put into one.
 unsafe impl Sync for SignalNode {}
 
 static POOL: [SignalNode; NODES] = [const {
@@ -39,7 +39,7 @@ static FRESH: AtomicU64 = AtomicU64::new(0);
 static FREE: SignalList = SignalList::new();
 
 /// A list of nodes, newest first. The upper half of the word counts changes, so that a head that
-/// has come back is reported from one that has stayed.
+/// has come back differs from one that has stayed.
 #[derive(Debug)]
 struct SignalList(AtomicU64);
 
@@ -167,7 +167,7 @@ impl SignalQueue {
         self.news.store(1, Release);
     }
 
-    /// Is there something that nobody has tried to deliver?
+    /// Is there a signal that no thread has tried to deliver?
     pub(crate) fn has_news(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `put`.
         self.news.load(Acquire) != 0

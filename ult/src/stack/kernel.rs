@@ -1,13 +1,14 @@
 //! Stacks of our own kernel threads, with their thread blocks: donors and workers of the pool.
 //!
 //! They are mapped here and handed to `pthread_create`. In the child of a fork the C library takes
-//! back the stacks that it has allocated itself, thread blocks included. It excepts the stack of
-//! the thread it believes to be running. It gives the others to the next threads that are made. A
-//! context of the child may still run with the TLS block of another thread, and a worker goes back
-//! to its own; so their stacks must be ours.
+//! back the stacks that it has allocated itself, thread blocks included. It leaves out the stack of
+//! the thread that it believes to be running, and gives the others to the next threads that are
+//! made. A context of the child may still run with the TLS block of another thread, and a worker
+//! goes back to its own; so their stacks must be ours.
 //!
 //! The kernel thread of a donor or a worker ends only when the program relinquishes its resources
-//! ([`crate::pool::renew`]). Whoever ends it waits for it here, and then its stack is unmapped.
+//! ([`crate::pool::renew`]). The thread that ends it waits for it here, and then its stack is
+//! unmapped.
 //!
 //! What may not live here: stacks of user-level threads ([`super`]).
 
@@ -53,9 +54,9 @@ pub(crate) fn start_thread(
     }
 }
 
-/// Waits until the kernel thread `id` has ended, which was started here and has been reported to
-/// end. Its destructors of thread-local variables have run then. Does nothing in the child of a
-/// fork, where the thread does not exist.
+/// Waits until the kernel thread `id` has ended. It was started here and has been asked to end. Its
+/// destructors of thread-local variables have run then. Does nothing in the child of a fork, where
+/// the thread does not exist.
 pub(crate) fn join(id: libc::pthread_t) {
     let stack = {
         let mut started = STARTED.lock();

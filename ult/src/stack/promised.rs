@@ -1,7 +1,7 @@
 //! Stacks for the threads of a team before it starts, where the address space is limited
 //! (`RLIMIT_AS`).
 //!
-//! Without a limit a stack is mapped when somebody first needs it, and that never fails. With one
+//! Without a limit a stack is mapped when a thread first needs it, and that never fails. With one
 //! it may, and by then the team has started and counts on all of its threads. So a region asks
 //! beforehand, and its team is as large as there are stacks for.
 //!
@@ -10,10 +10,11 @@
 //! for it ([`crate::sched`]). The depth of such nesting is bounded by that stack's size, as under
 //! other runtimes. A runner that has nothing to run gives its stack back.
 //!
-//! What may not live here: who runs on a stack; what the program is reported (the layer above).
+//! What may not live here: the choice of the code that runs on a stack; reports to the program (the
+//! layer above).
 //!
-//! Tried and rejected: mapping as many stacks for every region on every
-//! machine (a system call per thread and 16 KiB of page tables where nobody set a limit).
+//! Tried and rejected: mapping as many stacks for every region on every machine (a system call per
+//! thread and 16 KiB of page tables where no limit is set).
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -94,9 +95,9 @@ pub fn is_limited() -> bool {
     LIMITED.load(Relaxed)
 }
 
-/// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns for
-/// how many there is room, and how many of them [`release`] has to be reported at the region's end
-/// (none where the address space has no limit).
+/// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns two
+/// numbers: the threads for which there is room, and the count to pass to [`release`] at the
+/// region's end (zero where the address space has no limit).
 ///
 /// Any thread. Maps what is missing, and pools it.
 #[cold]

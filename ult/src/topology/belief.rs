@@ -1,8 +1,8 @@
 //! The machine that is believed in instead of the one that is there, and the masks that its threads
 //! believe to have.
 //!
-//! Binding asks the kernel, too: processors that exist are really bound to. Where none of them
-//! does, the thread may run anywhere that the process may, and the caller is notified. What a
+//! Binding asks the kernel, too: processors that exist are really bound to. If none of them exists,
+//! the thread may run anywhere that the process may, and the caller gets the kernel's error. What a
 //! thread believes is kept by kernel thread number; a number that the kernel gives out again brings
 //! the old mask with it. The lock is held for a few hundred instructions; a child of a fork that
 //! falls into them waits for ever, which is accepted for a machine that does not exist.

@@ -12,13 +12,14 @@
 //!
 //! Kept are a few words per processor and a byte per pair of nodes; a distance is then three
 //! comparisons. Nothing is read before the first question, and nothing at all where two processors
-//! are all there are. Who asks while somebody else reads is reported that there is nothing to tell
-//! apart: nobody waits, and a child that is forked meanwhile finds no lock held.
+//! are all there are. A thread that asks while another one reads gets no distances, as on a machine
+//! whose processors are all alike. So no thread waits, and a child that is forked meanwhile finds
+//! no lock held.
 //!
-//! *Sites.* Threads that nobody binds are moved by the kernel, rarely across nodes. So workers are
-//! asked now and then where they are, instead of being given processors: binding without being
-//! asked to would get in the way of other processes. A site is a hint; one that is out of date
-//! costs a detour.
+//! *Sites.* The kernel moves threads that are not bound, rarely across nodes. So workers are asked
+//! now and then where they are, instead of being given processors: binding without being asked to
+//! would get in the way of other processes. A site is a hint; one that is out of date costs a
+//! detour.
 //!
 //! Rejected:
 //! * A matrix of all pairs of processors: a megabyte on a machine of 1024, of which a fork reads
@@ -155,7 +156,7 @@ static DISTANCES: AtomicPtr<Distances> = AtomicPtr::new(ptr::null_mut());
 const NOTHING: *mut Distances = ptr::without_provenance_mut(align_of::<Distances>());
 
 /// The distances of the usable processors; `None` where all are alike. The first call reads the
-/// topology; calls that come meanwhile get `None`. Any thread; waits for nobody.
+/// topology; calls that come meanwhile get `None`. Any thread; waits for no other thread.
 #[inline]
 pub fn distances() -> Option<&'static Distances> {
     // ORDERING: Acquire, pairs with the Release in `read_distances`.
@@ -196,7 +197,7 @@ impl Description {
     }
 }
 
-/// Where a kernel thread was last seen. Written by itself, read by anybody.
+/// Where a kernel thread was last seen. Written by itself, read by any thread.
 #[derive(Debug, Default)]
 pub struct CpuSite(AtomicU32);
 

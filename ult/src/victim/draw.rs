@@ -2,11 +2,11 @@
 //!
 //! With distances, draws fall into three bands: victims that share a core or a cache ([`NEAR`] of
 //! 16 draws), others of the same memory node ([`NODE`]), and the rest of the machine ([`FAR`]). In
-//! the last band a step nearer counts twice. A band without anybody leaves its draws to the others.
+//! the last band a step nearer counts twice. A band without victims leaves its draws to the others.
 //! So the share of far draws is bounded from both sides, however many processors are far: work on
-//! another node is found, but seldom looked for. In a band of few nobody is drawn more than
-//! [`MOST`] times as often as a victim of the next band is on average: a single neighbour would be
-//! asked every other time.
+//! another node is found, but seldom looked for. In a band of few victims, each is drawn at most
+//! [`MOST`] times as often as an average victim of the next band. Otherwise a single neighbour
+//! would be asked every other time.
 //!
 //! Rejected:
 //! * A fixed weight per victim: on 192 processors in eight nodes, four to one for the near ones
@@ -75,7 +75,8 @@ impl Draw {
     }
 
     /// Before the caller, number `me` of `count`, draws: notes at `site` now and then where it is,
-    /// and computes the distances of the others if anybody has moved. `site_of` tells theirs.
+    /// and computes the distances of the others if any of them has moved. `site_of` returns their
+    /// sites.
     #[inline]
     pub fn keep_up(
         &mut self,

@@ -25,7 +25,7 @@ use crate::omp::thread::CurrentThread;
 /// The number that stands for any GPU.
 pub const ANY_GPU: i32 = 0x4000_0001;
 
-/// What the next task of a task is to use, or what a task has been reported to.
+/// By parent: the device that its next task is to use. By task: the device that it was made for.
 static WISHES: ByTask<i64> = ByTask::new();
 static BORROWED: ByTask<Vec<Borrowed>> = ByTask::new();
 
@@ -95,8 +95,8 @@ fn broken(slot: &DeviceSlot, why: &DeviceFailure) -> RemoteFault {
 }
 
 /// The running task's stream on a device, by the handle of the device's own interface; the device's
-/// context is current from here on. Without a number the device that the task was reported to use,
-/// or the default device.
+/// context is current from here on. Without a number it is the device that the task was made for
+/// ([`wish`]), or the default device.
 ///
 /// # Errors
 /// The running task is no explicit one; there is no such device with streams; the device failed.
@@ -159,8 +159,8 @@ pub fn complete_all(here: CurrentThread) -> Result<(), (&'static DeviceSlot, Dev
     complete_with(here, |slot, operation| transfer::complete(&*slot.device, operation), |_| ())
 }
 
-/// [`complete_all`], with a way to wait for the work on a device. `over` is reported that all of it
-/// is over, and whether it went well, before those are waited for that the task follows.
+/// [`complete_all`], with a way to wait for the work on a device. `over` is called when all of it
+/// is over, with whether it went well. After that the tasks are waited for that this task follows.
 ///
 /// # Errors
 /// As there.
@@ -191,7 +191,8 @@ pub fn complete_with(
     all.iter().zip(results).try_for_each(|(borrowed, result)| result.map_err(|why| (borrowed.slot, why)))
 }
 
-/// [`complete_all`] for a task of the program, whose failure nobody could be reported.
+/// [`complete_all`] for a task of the program. There is no future to report its failure to, so a
+/// failure ends the program.
 #[cold]
 pub fn end(here: CurrentThread) {
     if let Err((slot, why)) = complete_all(here) {

@@ -34,8 +34,8 @@ use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
 /// Code of tasks of clang's that is known to launch a region first, and to look at nothing before.
-/// What an `if` clause keeps on the host is another function, through the same calls, and is only
-/// notified by what it does.
+/// A region that an `if` clause keeps on the host is another function, reached through the same
+/// calls. Only its behaviour distinguishes it.
 static LAUNCHERS: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
 
 /// The code of a task at `entry` has launched a region.
@@ -80,7 +80,7 @@ pub fn wait(task: &Task) {
         && !depend::before_are_complete(task)
         && !ult::mutant!(chain_ends_early)
     {
-        // They have queued work, but may wait for what needs an admission.
+        // They have queued work, but may wait for a task that needs an admission.
         admission::step_aside(CurrentThread::get());
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
@@ -125,7 +125,8 @@ pub fn behind(here: CurrentThread, slot: &DeviceSlot, items: &[MapItem]) -> Vec<
     behind_as(here, slot, items, false)
 }
 
-/// The same for a region with this list, which `stays_resident` what it maps or does not.
+/// The same for a region with this list. With `stays_resident`, the data that it maps stay on the
+/// device.
 pub fn behind_as(
     here: CurrentThread,
     slot: &DeviceSlot,
@@ -157,8 +158,8 @@ pub fn queued(here: CurrentThread, slot: &DeviceSlot, operation: DeviceOperation
     queued_as(here, slot, operation, false);
 }
 
-/// The same of a region that `stays_resident` what it has mapped, or does not. On a device that
-/// does not put its work in order nobody can follow it.
+/// The same for a region. With `stays_resident`, the data that it has mapped stay on the device. On
+/// a device that does not put its work in order no region can follow it.
 pub fn queued_as(here: CurrentThread, slot: &DeviceSlot, operation: DeviceOperation, stays_resident: bool) {
     if here.task.flags().has(TaskFlags::QUEUES) && operation != DeviceOperation::DONE && orders(slot) {
         depend::queued(here, Queued { device: slot.number, operation, stays_resident });

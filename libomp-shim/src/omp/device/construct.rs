@@ -40,8 +40,9 @@ pub struct TargetRegion<'a> {
 }
 
 /// Runs a region on the device, its data environment around it, and returns when both are over. The
-/// caller may be suspended. `promise` is there if the runtime chose the device; if the region
-/// `stays_resident`, what it maps stays for others ([`super::resident`]), which its list suits.
+/// caller may be suspended. `promise` is there if the runtime chose the device. With
+/// `stays_resident`, the data that the region maps stay for others ([`super::resident`]); its list
+/// suits that.
 ///
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
@@ -92,8 +93,8 @@ pub unsafe fn run(
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
-    // Inside of a device task's function the task's work is not all there yet: it tells so itself
-    // ([`super::borrowed`]).
+    // Inside of a device task's function the task's work is not all queued yet. The task itself
+    // reports later that it is ([`super::borrowed`]).
     let is_the_task =
         here.task.flags().has(task::TaskFlags::TARGET) || ult::mutant!(region_notifies_for_function);
     if entered.leaves_nothing && is_the_task {

@@ -8,8 +8,8 @@
 //! thread that meets the construct waits for the dependences, suspended, with `nowait` too. The
 //! stream is waited for by that thread, or with `nowait` by a task, on which others can depend.
 //!
-//! A number stands for an object in the program. No two are the same, so that one that was
-//! destroyed, or never initialised, is reported from a live one.
+//! A number stands for an object in the program. No two are the same, so that an object that was
+//! destroyed, or never initialised, is distinguished from a live one.
 //!
 //! Rejected: memory that the stream polls (`cuStreamWaitValue32`) in place of the wait for
 //! dependences. Streams share the few queues of the hardware, so that one that waits for the host
@@ -318,8 +318,8 @@ fn defer(here: CurrentThread, foreign: Foreign, items: impl Iterator<Item = Depe
     }
 }
 
-/// Also where the task is discarded: the device keeps an operation until somebody has been notified
-/// of its end.
+/// Waits also where the task is discarded: the device keeps an operation until its end has been
+/// asked for and reported.
 unsafe fn run(_: &Thread, task: &Task, _discarded: bool) -> bool {
     // SAFETY: `defer` has written it; nothing in it is to be dropped.
     let foreign = unsafe { &*task.payload().cast::<Foreign>() };

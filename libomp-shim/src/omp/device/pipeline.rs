@@ -17,15 +17,15 @@ pub const PIECE: usize = 1 << 20;
 const PIECES: usize = 4;
 const COMING: usize = 2;
 
-/// Memory that bytes come from and go to. Addresses of this process stay valid until what was begun
-/// with them is completed.
+/// Memory that bytes come from and go to. Addresses of this process stay valid until every
+/// operation that was begun with them is complete.
 pub trait TransferEnd {
     /// Begins to fetch `size` bytes that are `at` bytes from its beginning.
     ///
     /// # Errors
     /// The copy could not be begun.
     /// # Safety
-    /// Both are that large, and stay so until the operation is completed.
+    /// Both are that large, and stay so until the operation is complete.
     unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<DeviceOperation, DeviceFailure>;
 
     /// Begins to store `size` bytes there.
@@ -95,7 +95,7 @@ fn complete(place: &dyn TransferEnd, begun: &mut Option<DeviceOperation>) -> Res
 pub unsafe fn copy(to: &dyn TransferEnd, from: &dyn TransferEnd, size: usize) -> Result<(), DeviceFailure> {
     let mut buffers: Vec<PipelineBuffer> = Vec::new();
     buffers.resize_with(PIECES.min(size.div_ceil(PIECE)), PipelineBuffer::default);
-    // SAFETY: as the caller says; the buffers stay until all is completed.
+    // SAFETY: as the caller says; the buffers stay until all operations are complete.
     let mut outcome = unsafe { copy_through(&mut buffers, to, from, size) };
     // All are waited for, whatever became of the others: the buffers may go only then.
     for buffer in &mut buffers {
@@ -107,7 +107,8 @@ pub unsafe fn copy(to: &dyn TransferEnd, from: &dyn TransferEnd, size: usize) ->
 }
 
 /// # Safety
-/// As [`copy`], and what the buffers have when it returns is completed before they go.
+/// As [`copy`], and the operations that the buffers have when it returns are complete before they
+/// go.
 unsafe fn copy_through(
     buffers: &mut [PipelineBuffer],
     to: &dyn TransferEnd,

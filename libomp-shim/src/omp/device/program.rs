@@ -138,8 +138,9 @@ struct Brought {
 pub struct ProgramLoaded {
     /// Held while images are loaded or unloaded.
     lock: Lock,
-    /// The task that has the lock, and may come back by way of a tool that is notified of what it
-    /// loads; 0 for none. Not its thread, which may run others meanwhile.
+    /// The task that has the lock, and may come back by way of a tool that is notified of the
+    /// images that it loads; 0 for none. It is not the task's thread, which may run other tasks
+    /// meanwhile.
     by: AtomicUsize,
     /// [`GENERATION`] up to which all has been loaded.
     seen: AtomicU64,

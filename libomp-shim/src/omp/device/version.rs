@@ -7,14 +7,14 @@
 //! then much may have changed. If the host is chosen again, the task is one like any other of the
 //! team.
 //!
-//! Where GPUs are the runtime's choice, a task for one waits for its admission, and may be for
-//! another one then, or be taken over by one ([`super::place::tasks`]). What is for the host waits
-//! for none.
+//! Where GPUs are the runtime's choice, a task for a GPU waits for its admission. Then it may be
+//! for another GPU, or be taken over by another one ([`super::place::tasks`]). A task for the host
+//! waits for no admission.
 //!
-//! A GPU that gives no stream has run nothing yet: the task goes elsewhere. What fails afterwards
-//! is the task's failure: nobody knows what it has done. In either case tasks with versions leave
-//! that GPU alone from there on, as far as they have a choice: a context that an error has met is
-//! of no use any more.
+//! A GPU that gives no stream has run nothing yet: the task goes elsewhere. A failure after that is
+//! the task's failure: it is not known what the task has done. In either case tasks with versions
+//! leave that GPU alone from there on, as far as they have a choice: a context that an error has
+//! met is of no use any more.
 //!
 //! What may not live here: how is chosen ([`super::place::versions`]).
 
@@ -222,8 +222,8 @@ fn choose(versions: &TaskVersions, functions: [usize; 2], without: &[VersionDevi
     }
     if versions.among.gpus == Gpus::Any {
         let has_others = !chain::devices_before(CurrentThread::get()).is_empty();
-        // Behind others on the GPU it follows them there, without the host. Those that have failed
-        // while it waited for its admission are none.
+        // Behind others on the GPU the task follows them there, without the host. GPUs that have
+        // failed while it waited for its admission are no candidates.
         let gpus = || {
             if has_others {
                 Vec::new()

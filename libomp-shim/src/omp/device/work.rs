@@ -30,7 +30,7 @@ pub struct DeviceTaskKind {
     pub function: DeviceTaskFunction,
     /// Its arguments.
     pub arguments: Bytes,
-    /// Whom to tell.
+    /// The future to set at its end, if it has one.
     pub future: Option<RemoteHandle>,
 }
 
@@ -141,8 +141,8 @@ pub(super) fn discard(future: Option<RemoteHandle>) {
     set(future, By::Failed);
 }
 
-/// A task of the function at this address has ended so: its future is reported. If it failed a line
-/// says so, and without a future the program ends.
+/// A task of the function at this address has ended with this result: its future is set. If the
+/// task failed, a line says so, and without a future the program ends.
 pub(super) fn notify(function: usize, future: Option<RemoteHandle>, result: Result<(), DeviceTaskFailure>) {
     match result {
         Ok(()) => set(future, By::Handler),

@@ -1,8 +1,8 @@
 //! How far a rank may be ahead of those that do what it asks.
 //!
-//! What is asked costs memory where it waits. So each rank counts what it has asked of every other
-//! and has not heard to be over; who is too far ahead waits. What is over is reported in bundles,
-//! so that it costs next to nothing.
+//! An operation costs memory where it waits. So each rank counts the operations that it has asked
+//! of every other rank and does not know to be over. A rank that is too far ahead waits. Ends are
+//! reported in bundles, so that a report costs next to nothing.
 //!
 //! Functions that run for the team never wait here: what they are ahead of may be waiting for their
 //! own end.
@@ -21,7 +21,7 @@ use crate::omp::remote::server::SERVER;
 const MOST: u64 = 4096;
 /// Bytes beside them, when the next operation begins.
 const MOST_BYTES: u64 = 64 << 20;
-/// What is over is reported in bundles of so many, or of so many bytes.
+/// Ends are reported in bundles of so many operations, or of so many bytes.
 const BUNDLE: u64 = 256;
 const BUNDLE_BYTES: u64 = 1 << 20;
 
@@ -31,7 +31,7 @@ struct Account {
     /// Asked of it, and not known to be over.
     ahead: AtomicU64,
     ahead_bytes: AtomicU64,
-    /// Over here, and not notified.
+    /// Over here, and not yet reported to the other rank.
     over: AtomicU64,
     over_bytes: AtomicU64,
 }
@@ -56,7 +56,7 @@ impl Account {
         self.ahead_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Takes what is to be reported, if it is enough.
+    /// Counts an operation that is over. Takes what is to be reported, if it fills a bundle.
     fn bundle(&self, bytes: u64) -> Option<(u64, u64)> {
         let operations = self.over.fetch_add(1, Ordering::Relaxed) + 1;
         let bytes = self.over_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;

@@ -127,7 +127,7 @@ fn describe(tray: &Tray) -> Result<Tray, RemoteFault> {
         .ok_or(RemoteFault::Memory)
 }
 
-/// Sends a tray. Those that wait for it are notified where there is none.
+/// Sends a tray. If there is none, the tasks that wait for it are notified.
 fn send(
     task: &PersistentTask,
     tray: u32,

@@ -28,7 +28,7 @@
 //!
 //! *The end.* An invocation is open work of the rank it is for from its message on, and messages
 //! under way keep the bridge from being quiet. So all invocations are done before the ranks part,
-//! and those that they make. Futures and events without anybody to wait for them keep nobody.
+//! and those that they make. Futures and events that no task waits for do not delay the end.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -5,9 +5,11 @@
 //! explicit task, and runs tasks. So work is a task of the process's own pool, may fork, make
 //! tasks, and is suspended while it waits.
 //!
-//! Tasks run on stacks of their own, so a thread's wait stays among suspended contexts while a task
-//! of it waits: new work is taken as long as one worker is not computing. Rejected: one thread that
-//! takes it all (it runs tasks, too, and while it computed nobody else would get any).
+//! Tasks run on stacks of their own, so a thread's wait stays among the suspended contexts of its
+//! worker while one of its tasks waits. New work is taken as long as one worker is not computing.
+//!
+//! Rejected: one thread that takes all work. It runs tasks, too, and while it computed no other
+//! thread would get any.
 //!
 //! *From the message to the task.* A worker with nothing to do asks its contexts for jobs, on the
 //! stack on which jobs run. There the thread looks for messages, and what one has brought is its
@@ -15,13 +17,13 @@
 //! took it, two switches and two more looks lay between the message and the task, 0.3 us of what
 //! was 1.25 for an empty region.
 //!
-//! *Nobody is passed over.* Of the contexts of one thread only the newest is asked for jobs
+//! *No work is passed over.* Of the contexts of one thread only the newest is asked for jobs
 //! (`docs/protocols/wait.md`). A task that waits inside of a region of its own, a target region
 //! among them, is asked for that region's tasks, not for the team's. With one such task per thread,
 //! work that has come, and tasks in the deques, would never begin. So the thread's wait is also
 //! over in two more cases. In the first there is work, and the thread has not been asked for it
-//! since the last look. In the second, tasks are in its deque for some looks. Then the thread takes
-//! the work, is suspended anew, as the newest, and is asked.
+//! since the last look. In the second, tasks have been in its deque for some looks. Then the thread
+//! takes the work, is suspended anew, as the newest, and is asked.
 //!
 //! *No work is slept over.* A thread that leaves work puts it into the queue, then wakes another
 //! one. A thread that falls asleep looks into the queue for the last time behind the parker's fence
@@ -30,9 +32,10 @@
 //!
 //! *When there is one.* A rank that does not run `main` is the team, and in spmd mode each rank has
 //! it from the start. Everywhere else (rank 0 in head mode, a process without ranks) a kernel
-//! thread begins it when the first function is invoked there; who invokes nothing pays nothing.
+//! thread begins it when the first function is invoked there. A program that invokes nothing pays
+//! nothing.
 //!
-//! *The end.* Who has ranks leaves with all of them, when nobody has anything to do
+//! *The end.* A process with ranks leaves with all of them, when no rank has anything to do
 //! (`device::rank::start`). A process without ranks does, as its first exit handler, wait until its
 //! work is done.
 

@@ -1,8 +1,8 @@
 //! Where in the program a call comes from, and calls whose frames are known.
 //!
-//! The entry points pass no return addresses down: who asks finds them by unwinding the stack up to
-//! the first frame that is not the library's. That costs about a microsecond, only while somebody
-//! is reported, and nothing otherwise.
+//! The entry points pass no return addresses down: a consumer's question is answered by unwinding
+//! the stack up to the first frame that is not the library's. That costs about a microsecond while
+//! a consumer is attached, and nothing otherwise.
 //!
 //! Rejected: frame pointers in the whole library (each function pays); entry points that are
 //! written in assembly and note the address (each call pays, and two hundred functions would have a
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn call(
     )
 }
 
-/// As above, where the frame is not notified.
+/// As above, where the frame is not noted.
 ///
 /// # Safety
 /// As above.

@@ -273,7 +273,7 @@ impl EventSite<'_> {
         code
     }
 
-    /// What [`EventSite::code`] has found, 0 if nobody has asked.
+    /// What [`EventSite::code`] has found, 0 if it was not called.
     pub(super) fn known_code(&self) -> usize {
         self.code.get().unwrap_or(0)
     }

@@ -1,8 +1,9 @@
-//! What tools are notified once, before anything else of the same thing.
+//! Events that tools are notified of once, before any other event of the same thing.
 //!
-//! The first who gets there tells it, by a call of the tool's; others wait until that has returned
-//! (5.2 §19.5.2.19: a device is known before it is used). The tool's code may come back here, and
-//! may fork: nothing is held while it runs but a word that says who tells.
+//! The first thread that gets there reports the event, by a call of the tool's function; others
+//! wait until that has returned (5.2 §19.5.2.19: a device is known before it is used). The tool's
+//! code may come back here, and may fork: nothing is held while it runs but a word that names the
+//! reporting thread.
 //!
 //! Rejected: the standard library's `Once`. A callback that comes back to it waits for itself, and
 //! the child of a fork waits for a thread that it does not have. A thread that waits keeps its
@@ -14,7 +15,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::omp::thread::CurrentThread;
 
 const NOBODY: u64 = 0;
-/// It has been notified. No thread's number: those are even.
+/// The event has been reported. This is no thread's number: those are even.
 const DONE: u64 = 1;
 /// Bits of a thread's number; above them is the process's generation.
 const THREAD_BITS: u32 = 48;
@@ -24,14 +25,15 @@ const THREAD_BITS: u32 = 48;
 pub struct First(AtomicU64);
 
 impl First {
-    /// Has it been reported?
+    /// Has the event been reported?
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `notify`: what the tool has done then is
         // done.
         self.0.load(Ordering::Acquire) == DONE
     }
 
-    /// Tells it by `event`, if nobody has; if somebody else is about to, returns after that.
+    /// Reports the event by `event`, if no thread has. If another thread is about to, returns after
+    /// that.
     #[inline]
     pub fn notify(&self, event: impl FnOnce()) {
         if !self.is_done() && self.is_mine() {
@@ -41,8 +43,8 @@ impl First {
         }
     }
 
-    /// Is the caller to tell it? Otherwise it has been notified, or the caller is in the call that
-    /// tells it.
+    /// Is the caller to report the event? Otherwise it has been reported, or the caller is in the
+    /// call that reports it.
     #[cold]
     fn is_mine(&self) -> bool {
         let me = teller();
@@ -54,14 +56,14 @@ impl First {
             }
             if by != NOBODY && is_of_this_process(by) {
                 self.wait_for(by);
-            // ORDERING: Relaxed, both; only who comes first matters.
+            // ORDERING: Relaxed, both; it only matters which thread comes first.
             } else if self.0.compare_exchange(by, me, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 return true;
             }
         }
     }
 
-    /// Waits until `by` has notified it, or is not here any more.
+    /// Waits until `by` has reported the event, or is not here any more.
     fn wait_for(&self, by: u64) {
         // ORDERING: Relaxed; `is_mine` looks again.
         let is_over = || self.0.load(Ordering::Relaxed) != by || !is_of_this_process(by);
@@ -76,7 +78,7 @@ impl First {
     }
 }
 
-/// Those of a parent process that were about to tell something are not here.
+/// Threads of a parent process that were about to report an event are not here.
 fn is_of_this_process(teller: u64) -> bool {
     teller >> THREAD_BITS == generation()
 }

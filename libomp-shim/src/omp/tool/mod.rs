@@ -1,32 +1,33 @@
-//! What happens in the runtime, notified to those who want to know: tools by the standard's
-//! interface (OMPT), and the trace.
+//! Events of the runtime, of which consumers are notified: tools by the standard's interface
+//! (OMPT), and the trace.
 //!
 //! What lives here: the events, the words that tools keep with threads, teams and tasks, and the
-//! places that tell. What may not: anything that the runtime itself needs to work.
+//! hooks that notify. What may not: anything that the runtime itself needs to work.
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | here | who is notified, and whether anybody is |
-//! | `event` | the events: what they say, and [`Consumer`], who hears them |
+//! | here | which consumers are notified, and whether there are any |
+//! | `event` | the events: what they say, and [`Consumer`], which is notified of them |
 //! | `first` | what is reported once, before anything else |
 //! | `record` | what is kept with threads, teams and tasks for consumers |
 //! | `code` | where in the program a call comes from; calls whose frames are known |
 //! | `hook` | what the rest of `omp` and the fronts call, by construct |
 //! | `ompt` | tools: OMPT (5.2 §19) |
 //!
-//! **What it costs.** While nobody is notified a hook is one load of a word that hardly ever
+//! **What it costs.** While no consumer is notified, a hook is one load of a word that hardly ever
 //! changes ([`watch`]), and a branch that is not taken; everything else is out of line. The short
 //! paths (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together,
-//! and have a second form for all of them. Inside of a region that word is
-//! [`Plan::notified`](super::team::Plan), fixed when the region was forked, wherever events come in
-//! pairs that several threads agree on. For example, a member waits for the end of a region only if
-//! its thread 0 reports that end.
+//! and have a second form for all of them. Where events come in pairs that several threads agree
+//! on, a region uses [`Plan::notified`](super::team::Plan) instead of that word. Its value is fixed
+//! when the region is forked. For example, a member waits for the end of a region only if its
+//! thread 0 reports that end.
 //!
 //! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default,
-//! and calls [`attach`] with a place of its own ([`ConsumerSlot`]). From then on it hears events,
-//! from all threads at the same time; after [`detach`] some may still be under way. It comes once,
-//! at any time, and may go: it hears ends of what began before, and finds no record with tasks that
-//! were made before ([`record::of`]).
+//! and calls [`attach`] with a place of its own ([`ConsumerSlot`]). From then on it is notified of
+//! events, by all threads at the same time; after [`detach`] some notifications may still be under
+//! way. A consumer attaches once, at any time, and may detach. It is notified of the ends of
+//! regions and tasks that began before, and finds no record with tasks that were made before
+//! ([`record::of`]).
 //!
 //! **What a consumer may do.** It is called in the name of the thread that the event says, on that
 //! code's stack, running with its TLS block: its thread-local variables are those of the OpenMP
@@ -38,7 +39,8 @@
 //!
 //! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread. Thread 0 of a team is the
 //! thread that forked it ([`record::native_thread`]). Each other member is a thread of its own, as
-//! long as its team is kept. Its worker's index goes with every event, for who wants lanes.
+//! long as its team is kept. The index of its worker goes with every event, for consumers that draw
+//! lanes.
 //!
 //! Rejected:
 //! * A table of functions that is filled in: two loads and an indirect call where no consumer
@@ -62,7 +64,7 @@ pub mod record;
 
 pub use event::Consumer;
 
-/// Places of consumers, which are reported in this order.
+/// Places of consumers, which are notified in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsumerSlot {
     /// A tool of the standard's interface.
@@ -74,20 +76,20 @@ pub enum ConsumerSlot {
 impl ConsumerSlot {
     const ALL: [Self; 2] = [Self::Ompt, Self::Trace];
 
-    /// Its bit in [`watch`], which is set while the consumer in this place is reported.
+    /// Its bit in [`watch`], which is set while the consumer in this place is notified.
     const fn bit(self) -> u32 {
         watch::FREE << self as u32
     }
 }
 
-/// Some consumer is notified.
+/// The bits of all consumers.
 const NOTIFIED: u32 = ConsumerSlot::Ompt.bit() | ConsumerSlot::Trace.bit();
 /// The first of [`watch`]'s bits that are not used here.
 pub const FREE: u32 = watch::FREE << ConsumerSlot::ALL.len();
 
 static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceLock::new()];
 
-/// Is anybody notified?
+/// Is any consumer notified?
 #[inline(always)]
 pub fn is_on() -> bool {
     watch::watchers() & NOTIFIED != 0
@@ -99,19 +101,19 @@ pub fn is_notified(place: ConsumerSlot) -> bool {
     watch::watchers() & place.bit() != 0
 }
 
-/// Tells `consumer` what happens from here on. A place has one consumer for the life of the
+/// Notifies `consumer` of events from here on. A place has one consumer for the life of the
 /// process; attaching it again after [`detach`] is allowed.
 pub fn attach(place: ConsumerSlot, consumer: &'static dyn Consumer) {
     CONSUMERS[place as usize].get_or_init(|| consumer);
     watch::begin(place.bit());
 }
 
-/// Tells the consumer in this place no more.
+/// Stops the notification of the consumer in this place.
 pub fn detach(place: ConsumerSlot) {
     watch::end(place.bit());
 }
 
-/// Calls `event` for each consumer that is reported.
+/// Calls `event` for each consumer that is notified.
 fn notify(event: impl Fn(&dyn Consumer)) {
     let on = watch::watchers(); // the cell orders what the consumer is
     for place in ConsumerSlot::ALL {
@@ -123,7 +125,7 @@ fn notify(event: impl Fn(&dyn Consumer)) {
     }
 }
 
-/// The record of `task` while somebody is notified, if it has one.
+/// The record of `task` while a consumer is notified, if the task has one.
 #[inline(always)]
 pub fn record_if_notified(task: &Task) -> Option<&record::TaskRecord> {
     if is_on() && task.is_notified_of() { record::of(task) } else { None }

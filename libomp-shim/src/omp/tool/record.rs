@@ -1,7 +1,7 @@
 //! What is kept with threads, teams and tasks for consumers.
 //!
-//! Threads and teams have their records always; an explicit task has one behind its payload if
-//! somebody was notified when it was made ([`TaskFlags::RECORDED`]). An implicit task's is its
+//! Threads and teams have their records always; an explicit task has one behind its payload if a
+//! consumer was notified when it was made ([`TaskFlags::RECORDED`]). An implicit task's is its
 //! thread's.
 //!
 //! Records are written by code that runs in the name of the thread or task they belong to, or by
@@ -47,16 +47,16 @@ pub struct TaskRecord {
     pub data: Cell<u64>,
     /// Where its code is.
     pub frame: TaskFrame,
-    /// A number that no other task has; 0 of one that was not notified.
+    /// A number that no other task has; 0 if the task was not reported.
     pub id: Cell<u64>,
     /// A word for the trace.
     pub trace: Cell<u64>,
     /// First iteration and number of iterations of its part of a taskloop, until it begins.
     pub part: Cell<(u64, u64)>,
-    /// The construct of a device that it carries out at present; null: none that is reported.
-    /// Atomic for handlers that interrupt it, see [`TaskRecord::set_construct`].
+    /// The construct of a device that it carries out at present; null: no construct that is
+    /// reported. Atomic for handlers that interrupt it, see [`TaskRecord::set_construct`].
     construct: AtomicPtr<ConstructRecord>,
-    /// Behind which call of the program it was made, as far as somebody has asked.
+    /// Behind which call of the program it was made, as far as a consumer has asked.
     pub code: Cell<usize>,
     /// Which tasks that it runs at once the trace times.
     pub spans: Spans,
@@ -130,7 +130,7 @@ pub struct ConstructRecord {
     pub op: Cell<u64>,
     /// The device's number, [`ON_HOST`](crate::omp::team::ON_HOST).
     pub device: i32,
-    /// Behind which call of the program it is, 0 if nobody has asked.
+    /// Behind which call of the program it is, 0 if no consumer has asked.
     pub code: usize,
 }
 
@@ -202,7 +202,7 @@ impl Default for TeamRecord {
     }
 }
 
-/// The record of a task; `None` for an explicit one that was made while nobody was notified.
+/// The record of a task; `None` for an explicit one that was made while no consumer was notified.
 pub fn of(task: &Task) -> Option<&TaskRecord> {
     if !task.is_explicit() {
         return Some(&task.thread().tool.task);
@@ -213,7 +213,7 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
     })
 }
 
-/// The construct of a device that `task` carries out, if that is reported.
+/// The construct of a device that `task` carries out, if the construct is reported.
 pub fn construct_of(task: &Task) -> Option<&ConstructRecord> {
     // ORDERING: Relaxed; see `set_construct`. That of a task which has forked a region was written
     // before.

@@ -1,4 +1,4 @@
-//! The events of OpenMP, as [`super::super::tool`] tells them.
+//! The events of OpenMP, as [`super::super::tool`] reports them.
 //!
 //! An explicit task is named by the number of its record, an implicit one by its address, a region
 //! by its team's address. What a task's or region's place in the source is, fronts note in the
@@ -101,8 +101,8 @@ fn address<T>(of: &T) -> u64 {
     core::ptr::from_ref(of) as u64
 }
 
-/// The number of an explicit task; `None`: it is an implicit one, or was made before anybody was
-/// notified.
+/// The number of an explicit task; `None`: it is an implicit one, or was made before a consumer was
+/// attached.
 fn number(task: &Task) -> Option<u64> {
     record::of(task).filter(|_| task.is_explicit()).map(|record| record.id.get())
 }

@@ -11,8 +11,8 @@
 //! before it. Each kernel thread has a lane of its own that shows where they were run, beside the
 //! one for slices.
 //!
-//! What is lost at the end of a lane cannot be reported from what did not happen: what is open
-//! there ends with the lane's last event.
+//! An event that is lost at the end of a lane looks like one that did not happen: slices that are
+//! open there end with the lane's last event.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ const NO_WORKER: usize = 9999;
 /// The lane number of what was left out of the lane 0; see the module.
 const MANY: usize = 10_000;
 
-/// Nanoseconds: a wait that is shorter was none, as for a lock that nobody has.
+/// Nanoseconds: a wait that is shorter was none, as for a lock that is free.
 const NO_WAIT: u64 = 100;
 
 /// Something open.

@@ -4,10 +4,11 @@
 //! Each lane earns events as time goes by, and pays for those that are put in it ([`EventBudget`]).
 //! While it has some left every task is written. Once it has none, a thread that makes tasks leaves
 //! out as many as the next written task has to wait for to be paid. This ends when tasks are so
-//! long that each one can be. A written task stands for those that its thread has left out before
-//! it. Who is left out has no record, is reported to nobody and reads no clock: it is counted, by
-//! the thread that makes it and by the one that runs it. How many lie between two that are written
-//! is by chance, around what is due, so that no pattern of the program's is met.
+//! long that each one can be paid. A written task stands for those that its thread has left out
+//! before it. A task that is left out has no record, is reported to no consumer, and reads no
+//! clock. It is counted, by the thread that makes it and by the one that runs it. The number of
+//! tasks between two written ones is random, around the number that is due, so that it meets no
+//! pattern of the program's.
 //!
 //! What a written task does itself is timed all the same: that it runs a task at once which is left
 //! out is written, up to [`SPANS`] times ([`Spans`]).
@@ -53,7 +54,7 @@ const QUICK: u64 = 1 << 32;
 /// Units of the clock in which a lane earns an event; 0: everything is written.
 static PRICE: AtomicU64 = AtomicU64::new(0);
 
-/// Percent of the time that the trace may take if nobody says otherwise.
+/// Percent of the time that the trace may take unless the user says otherwise.
 pub const DEFAULT_SHARE: u32 = 2;
 /// Of so many tasks that a process makes none is left out, unless the user has named a share.
 /// Chosen: their events take some 20 MB, and the time of a hundredth of a second.
@@ -251,7 +252,7 @@ impl Thin {
     fn looks(&self) {
         if !is_notified(ConsumerSlot::Trace) {
             self.forget();
-            return self.room.set(STRIDE as u32); // nobody is notified how many they are
+            return self.room.set(STRIDE as u32); // no consumer is notified of their number
         }
         let now = clock::now();
         self.flush_quick();
@@ -302,7 +303,7 @@ impl Thin {
         self.room.set(0);
     }
 
-    /// In the child of a fork: what was counted is the parent's. And once nobody is notified.
+    /// In the child of a fork: what was counted is the parent's. Also once no consumer is notified.
     pub fn forget(&self) {
         self.left.set(0);
         for count in [&self.made, &self.ran, &self.room] {

@@ -14,12 +14,13 @@
 //! | `prefetch` | copies ahead of time |
 //! | `ahead` | those that nobody asked for, and who writes blocks on the host |
 //!
-//! *No deadlock.* Who wants several blocks gets all of them or none ([`acquire`]), and waits with
-//! none; a task wants once. Memory is taken by one at a time ([`ROOM`]), who waits for nothing but
-//! copies to the host meanwhile, and has given all back before the next one tries. What nobody uses
-//! goes for those who need room, clean blocks first. If that is not enough, they look, still alone,
-//! whether others have copies in use: of each of these the end is reported ([`RELEASED`]), and they
-//! try again then. Where there are none they are refused.
+//! *No deadlock.* A task that wants several blocks gets all of them or none ([`acquire`]), and
+//! waits with none; a task wants once. Memory is taken by one task at a time ([`ROOM`]). That task
+//! waits for nothing but copies to the host meanwhile, and has given all back before the next one
+//! tries. Unused blocks are removed for a task that needs room, clean blocks first. If that is not
+//! enough, the task looks, still alone, whether others have copies in use. The end of each such use
+//! is counted ([`RELEASED`]), and the task tries again then. If there are no such uses, the task is
+//! refused.
 //!
 //! A write is noted when its use begins: whoever follows on the device without the host in between
 //! finds the copy valid.
@@ -141,8 +142,8 @@ pub enum ArrayRange {
 }
 
 impl ArrayRegistry {
-    /// Does anybody use copies on the device whose end will be reported: in a use of their own, or
-    /// to fill others?
+    /// Are copies on the device in use, by a use of their own or to fill others? The end of such a
+    /// use is counted in [`RELEASED`].
     fn has_others(&self, slot: &DeviceSlot) -> bool {
         self.filling > 0 || self.holders.others_on(slot.number)
     }
@@ -473,8 +474,8 @@ fn their_creators_wait(wants: &[BlockRequest]) -> bool {
     !waiting.is_empty() && registry().holders.are_in_the_way(&waiting, &uses)
 }
 
-/// Waits for those who use blocks; they may need an admission on a GPU, which the running task must
-/// not have then.
+/// Waits for other users of the blocks. They may need an admission on a GPU, which the running task
+/// must not have then.
 fn wait_for_others(ready: &dyn Fn() -> bool) {
     admission::step_aside(CurrentThread::get());
     transfer::wait(ready, &|_| false);

@@ -17,8 +17,8 @@ use crate::omp::device::interface::DeviceAddress;
 pub const CHUNK: usize = 256 << 20;
 /// Larger blocks have a mapping of their own.
 pub const LARGEST: usize = 16 << 20;
-/// From this size on, the owner is notified when a block is free, unless it is kept for the next
-/// one: it can give the pages back.
+/// From this size on, the owner is notified when a block is free, so that it can give the pages
+/// back. It is not notified of a block that is kept for the next request.
 pub const NOTIFIED: usize = 1 << 20;
 const PAGE: usize = 4096;
 
@@ -44,8 +44,8 @@ pub struct Arena {
     used: HashMap<DeviceAddress, usize>,
     /// Blocks with a mapping of their own.
     whole: HashMap<DeviceAddress, usize>,
-    /// Free blocks from [`NOTIFIED`] on whose owner was not notified, together at most `most_warm`
-    /// bytes.
+    /// Free blocks of at least [`NOTIFIED`] bytes that the owner was not notified of, together at
+    /// most `most_warm` bytes.
     warm: BTreeMap<DeviceAddress, usize>,
     most_warm: usize,
 }

@@ -2,11 +2,11 @@
 //! needs no module and no offset. It fits into a cache line of shared memory if nothing else goes
 //! along, and is looked up without a hash on either side.
 //!
-//! Who launches gives the numbers, one table for each rank. A number stands for one code for ever.
-//! It is sent with the whole launch ([`super::wire::verb::RUN`]) until one such launch has been
-//! handed to the bridge. Messages of one rank to another are handled in order, so the other rank
-//! has heard of it when a launch by number ([`super::wire::verb::AGAIN`]) comes. Code that finds no
-//! place in the table is launched as a whole each time.
+//! The launching rank gives the numbers, one table for each rank. A number stands for one code for
+//! ever. It is sent with the whole launch ([`super::wire::verb::RUN`]) until one such launch has
+//! been handed to the bridge. Messages of one rank to another are handled in order, so the other
+//! rank has heard of it when a launch by number ([`super::wire::verb::AGAIN`]) comes. Code that
+//! finds no place in the table is launched as a whole each time.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::OnceLock;
@@ -32,7 +32,7 @@ struct NumberedCode {
 /// What a code is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeName {
-    /// By this number, which the other rank has been notified.
+    /// By this number, which the other rank knows.
     Known(u32),
     /// By this number from now on.
     New(u32),

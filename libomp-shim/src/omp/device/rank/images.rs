@@ -154,12 +154,12 @@ fn close(object: Arc<ImageObject>) {
     Arc::into_inner(object).into_iter().for_each(ImageObject::close);
 }
 
-/// Images that this rank has let go of, as far as the other one has not been reported.
+/// Images that this rank has let go of, as far as the other rank has not been notified of it.
 #[derive(Default)]
 pub struct Parted {
     /// There are some.
     any: AtomicBool,
-    /// Held while they are notified: an image that is loaded meanwhile comes behind that.
+    /// Held while the other rank is notified: an image that is loaded meanwhile comes behind that.
     telling: Lock,
     numbers: Mutex<Vec<u64>>,
 }
@@ -183,7 +183,7 @@ impl Parted {
         if self.any.load(Ordering::Relaxed) { self.notify_all(cluster, rank) } else { Ok(()) }
     }
 
-    /// [`Parted::notify`], behind whoever does so at the moment.
+    /// [`Parted::notify`], behind a thread that does so at the moment.
     #[cold]
     pub(super) fn notify_all(&self, cluster: &Cluster, rank: u32) -> Result<(), DeviceFailure> {
         self.telling.lock();

@@ -402,8 +402,8 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const BridgeM
     }
     let outcome = match failed {
         0 => {
-            // SAFETY: the room that the launch has notified of, which stays until the operation is
-            // over.
+            // SAFETY: the launch has sent the address of this room, which stays until the operation
+            // is over.
             unsafe { ptr::copy_nonoverlapping(reader.0.as_ptr(), word as usize as *mut u8, reader.0.len()) };
             Ok(word)
         }

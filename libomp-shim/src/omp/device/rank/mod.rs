@@ -29,10 +29,10 @@
 //!
 //! *Debts.* Rank 0 writes to rank 2 and launches on rank 1 a region that launches on rank 2: the
 //! write might come later than that launch. So a launch says how many writes to others its sender
-//! does not know to be made, and a rank that admissions to one of those others asks it first to
-//! have them ([`remote::Debts`]). Answers say how many writes have been handled, so there are few
-//! debts; who launches nothing from a region pays none. Before a region's end is reported, what it
-//! wrote itself is waited for ([`remote::fence`]).
+//! does not know to be made. A rank that turns to one of those others asks it first to have them
+//! ([`remote::Debts`]). Answers say how many writes have been handled, so there are few debts; a
+//! program that launches nothing from a region pays none. Before a region's end is reported, the
+//! region's own writes are waited for ([`remote::fence`]).
 //!
 //! Rejected: memory windows of MPI (`docs/bridge.md`), and a request to allocate per mapping (a
 //! round trip each; [`arena`]).

@@ -116,7 +116,8 @@ impl PendingPending {
         if ticket == 0 {
             return Some(Ok(0));
         }
-        // ORDERING: Acquire, pairs with the Release in `end`: who was notified of the end finds it.
+        // ORDERING: Acquire, pairs with the Release in `end`: a thread that was notified of the end
+        // finds it.
         if self.parts[ticket as usize % PARTS].to_take.load(Ordering::Acquire) == 0 {
             return None;
         }

@@ -70,7 +70,8 @@ pub(in crate::omp) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Small copies that a region which runs here relies on, though other ranks sent them to other
-/// ranks. By target and source: how many copies have to be made before the target is turned to.
+/// ranks. By target and source: the number of copies that have to be made before this rank turns to
+/// the target.
 #[derive(Default)]
 pub struct Debts {
     any: AtomicBool,
@@ -154,8 +155,9 @@ pub fn fence(cluster: &Cluster) -> Result<(), DeviceFailure> {
     Ok(())
 }
 
-/// Waits until all small copies are made that who hears from here may rely on: those sent from
-/// here, and those we were notified of. Costs a load per rank if they are.
+/// Waits until all small copies are made that a receiver of a message from here may rely on. These
+/// are the copies sent from here, and those that other ranks notified this rank of. Costs a load
+/// per rank if they are made.
 ///
 /// # Errors
 /// The bridge's.
@@ -201,8 +203,8 @@ impl RemoteRank {
     }
 
     /// Waits for the copies that others have sent to this rank and that we rely on. They are owed
-    /// until they are made: another region that admissions to the rank meanwhile has to wait for
-    /// them, too.
+    /// until they are made: another region that turns to the rank meanwhile has to wait for them,
+    /// too.
     pub(super) fn pay(&self) -> Result<(), DeviceFailure> {
         for (source, writes) in self.cluster.debts.of(self.rank) {
             self.ask(verb::AWAIT, &[source.into(), writes], &[])?;

@@ -186,7 +186,7 @@ handlers! {
             }
         }
         if whole == 0 {
-            one_more_handled(cluster, source); // who gets the block next may be reported to write there by another rank
+            one_more_handled(cluster, source); // a write: another rank may write there for the block's next user
         }
     }
 

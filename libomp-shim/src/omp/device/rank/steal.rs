@@ -76,8 +76,8 @@ impl Seeker {
     }
 }
 
-/// Ranks on the node of this one. They are taken to be numbered in a row, as launchers do unless
-/// they are notified otherwise.
+/// Ranks on the node of this one. They are taken to be numbered in a row, as launchers do unless an
+/// option says otherwise.
 fn node(rank: u32, var: &dyn Fn(&str) -> Option<String>) -> Option<Range<u32>> {
     let number = |names: [&str; 2]| names.iter().find_map(|name| var(name)?.parse::<u32>().ok());
     let place = number(["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"])?;
@@ -175,8 +175,8 @@ fn look(cluster: &Cluster) -> bool {
     true
 }
 
-/// Regions wait here: tells somebody, if anybody is to be reported. Called while one of them is not
-/// over.
+/// Regions wait here: notifies another rank, if one is to be notified. Called while one of the
+/// regions is not over.
 pub fn announce() {
     let Some(cluster) = CLUSTER.get() else { return };
     let Some(place) = place(cluster) else { return };
@@ -185,7 +185,7 @@ pub fn announce() {
     }
 }
 
-/// Regions wait at another rank: tells somebody, if anybody is to be reported. Called by the
+/// Regions wait at another rank: notifies a third one, if one is to be notified. Called by the
 /// handler of a message.
 fn pass_on(cluster: &Cluster, tip: Tip) {
     let (Some(place), Some(half)) = (place(cluster), tip.half()) else { return };

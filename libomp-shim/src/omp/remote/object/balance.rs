@@ -31,8 +31,9 @@ use crate::omp::device::rank::steal::Seeker;
 use crate::omp::device::rank::{Cluster, cluster};
 use crate::omp::env;
 
-/// Vain questions in a row after which a rank asks no more. What it is notified, it follows at once
-/// and does not pass on: the rank that has objects tells all that it knows of.
+/// Vain questions in a row after which a rank asks no more. When it is notified of objects, it asks
+/// for them at once and does not pass the notice on: the rank that has objects notifies all ranks
+/// in need that it knows of.
 const TRIES: u32 = 2;
 
 /// Tokens that are left to the team and have not begun.
@@ -142,10 +143,10 @@ fn spare() -> usize {
     table::loaded().min(tokens.saturating_sub(about_to))
 }
 
-/// After a change: if there is more here than workers have time for, one of those is notified that
-/// have nothing. Any thread.
+/// After a change: if there is more here than workers have time for, a rank that has nothing is
+/// notified. Any thread.
 pub fn notify() {
-    // ORDERING: Relaxed; a hint. Whoever is forgotten by it is notified at the next change.
+    // ORDERING: Relaxed; a hint. A rank that the hint misses is notified at the next change.
     if HUNGRY.load(Ordering::Relaxed) == 0 {
         return;
     }

@@ -81,7 +81,8 @@ fn forward(object: RemoteHandle, item: ObjectRequest, to: u32, mark: RouteMark) 
     let _ = wire::request(cluster, to, object, mark, item);
 }
 
-/// A request for an object that does not exist: a line, and whoever waits for it is notified.
+/// A request for an object that does not exist: a line says so, and its future fails. The rank that
+/// wants to hold the object gets a message instead.
 fn refuse(object: RemoteHandle, item: &ObjectRequest) {
     let call = match item.what {
         ObjectOperation::Call { .. } => "ompx_object_invoke",

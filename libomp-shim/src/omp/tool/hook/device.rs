@@ -7,8 +7,8 @@
 //! §5.8.3). A device is reported before the first thing that concerns it.
 //!
 //! *Locks.* Operations are reported under the lock of the device's table, images under that of the
-//! device's images. Callbacks may not call routines or constructs (5.2 §19.5), so they meet
-//! neither.
+//! device's images. Callbacks may not call routines or constructs (5.2 §19.5), so they meet neither
+//! lock.
 
 use core::cell::Cell;
 use core::ptr;
@@ -23,7 +23,7 @@ use crate::omp::task;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
 
-/// A construct whose begin was reported. Its end is notified of the same task.
+/// A construct whose begin was reported. Its end is reported for the same task.
 pub struct DeviceConstruct {
     /// In a box: tools have the address of its words.
     record: Box<ConstructRecord>,
@@ -118,7 +118,7 @@ pub fn op_begins(op: impl FnOnce() -> DeviceOp) -> Option<DeviceBegun> {
     if is_on() { op_begins_notified(op()) } else { None }
 }
 
-/// The same, where it may be none that tools are notified.
+/// The same for an operation of which tools may not have to be notified: `op` returns `None` then.
 #[inline(always)]
 pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<DeviceBegun> {
     if is_on() { op().and_then(op_begins_notified) } else { None }

@@ -1,5 +1,5 @@
 //! What the rest of `omp` and the fronts call where something happens. A function that begins with
-//! the look whether anybody is reported is inlined; what it then does is out of line.
+//! the check whether a consumer is attached is inlined; its further work is out of line.
 //!
 //! | file | places |
 //! |---|---|
@@ -67,13 +67,13 @@ pub mod state {
     pub const UNDEFINED: u32 = 0x102;
 }
 
-/// What a thread divides with others at present, to be reported again at its end.
+/// The work that a thread divides with others at present, to be reported again at its end.
 #[derive(Clone, Copy, Default)]
 pub struct Working {
     /// What it is; `None` outside.
     kind: Option<ToolWork>,
     count: u64,
-    /// Behind which call it began, as far as somebody has asked.
+    /// Behind which call it began; 0 if no consumer has asked.
     code: usize,
 }
 

@@ -116,7 +116,7 @@ pub fn made(kind: ToolMutex, hint: u32, id: usize) {
 #[cold]
 #[inline(never)]
 fn made_notified(kind: ToolMutex, hint: u32, id: usize) {
-    let here = CurrentThread::get(); // looks for a tool if nobody has
+    let here = CurrentThread::get(); // looks for a tool if no thread has
     if is_on() {
         notify_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
     }

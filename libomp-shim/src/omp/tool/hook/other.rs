@@ -43,8 +43,8 @@ pub fn error(fatal: bool, message: &str) {
     }
 }
 
-/// `omp_control_tool`: the answer of the first consumer that has one; `None` where nobody is
-/// notified.
+/// `omp_control_tool`: the answer of the first consumer that has one; `None` where no consumer is
+/// attached.
 pub fn control(command: u64, modifier: u64, argument: usize) -> Option<i32> {
     let here = CurrentThread::get();
     if !is_on() {

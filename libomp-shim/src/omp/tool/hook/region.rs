@@ -1,8 +1,8 @@
 //! Threads, regions and implicit tasks.
 //!
-//! Whether a region is reported is decided when it is forked
-//! ([`Plan::notified`](crate::omp::team::Plan)). The members of one that is stay at its join until
-//! thread 0 has closed it; only then has their implicit barrier ended.
+//! The fork of a region decides whether the region is reported to tools
+//! ([`Plan::notified`](crate::omp::team::Plan)). The members of a reported region stay at its join
+//! until thread 0 has closed it; only then has their implicit barrier ended.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -22,7 +22,7 @@ struct Begun(*const Thread);
 unsafe impl Send for Begun {}
 
 static BEGUN: Mutex<Vec<Begun>> = Mutex::new(Vec::new());
-/// Members that have not notified the end of their implicit task.
+/// Members that have not yet reported the end of their implicit task.
 static OWED: AtomicU32 = AtomicU32::new(0);
 
 fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
@@ -77,7 +77,7 @@ fn is_of_parent() -> bool {
     generation != NOBODYS && generation != ult::pool::generation()
 }
 
-/// The member is reported to be a thread, before its first region.
+/// Reports the begin of the member's thread, before its first region.
 fn worker_begins(thread: &Thread) {
     if thread.tool.id.get() == 0 {
         thread.tool.id.set(unique_id());
@@ -91,7 +91,7 @@ fn worker_begins(thread: &Thread) {
     }
 }
 
-/// A free agent begins. Tools know it as a worker; what it does is reported with its tasks.
+/// A free agent begins. Tools know it as a worker; its actions are reported with its tasks.
 #[inline(always)]
 pub fn agent_begins(thread: &Thread) {
     if is_on() {
@@ -132,7 +132,7 @@ fn end_of_thread(thread: &Thread) {
     thread.tool.id.set(0);
 }
 
-/// Gives members that are on their way out of a region a moment, at the program's end, to tell
+/// Gives members that are on their way out of a region a moment, at the program's end, to report
 /// that.
 pub fn await_members() {
     if is_of_parent() {
@@ -331,7 +331,8 @@ pub fn member_leaves(thread: &Thread) {
         put_state(thread, state::IDLE, 0);
         notify(|consumer| consumer.idle(thread, ToolEndpoint::Begin));
     }
-    // ORDERING: Release, pairs with `end_all`: what was reported is reported.
+    // ORDERING: Release, pairs with the Acquire in `await_members`, for `end_all`: the reports of
+    // this member come before the end of the program.
     OWED.fetch_sub(1, Ordering::Release);
 }
 

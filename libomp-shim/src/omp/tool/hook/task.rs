@@ -1,15 +1,16 @@
 //! Explicit tasks.
 //!
-//! *Who goes on.* A thread's record knows which task it was last said to run. Begin and end of a
-//! task are reported where they happen; that a task goes on which has waited is reported when it
-//! comes back from its wait ([`resumed`]). After the end of a task the newest one that the thread
-//! has begun goes on, or its implicit task; if it is another one, its return from the wait corrects
-//! that.
+//! *The task that goes on.* A thread's record knows the task that the thread was last reported to
+//! run. The begin and the end of a task are reported where they happen. The resumption of a task
+//! that has waited is reported when the task comes back from its wait ([`resumed`]). After the end
+//! of a task, the hooks assume that the thread goes on with the newest task that it has begun, or
+//! with its implicit task. If it goes on with another task, the return of that task from its wait
+//! corrects the record.
 //!
-//! *Tasks without a record.* While a trace alone is reported, it leaves out tasks of programs that
-//! make very many ([`crate::omp::trace::Thin`]): they have no record, are counted, and nothing else
-//! is notified of them. [`current`](record::ThreadRecord::current) is never one of them; the
-//! implicit task stands for them.
+//! *Tasks without a record.* While the trace is the only consumer, it leaves out tasks of programs
+//! that make very many ([`crate::omp::trace::Thin`]). Tasks that are left out have no record; they
+//! are counted, and nothing else is reported of them. [`current`](record::ThreadRecord::current) is
+//! never a task that is left out; the implicit task stands for it.
 
 use core::ptr::{self, NonNull};
 
@@ -98,8 +99,8 @@ fn created_with_notified(
     notify(|consumer| consumer.dependences(&site, task, &items));
 }
 
-/// What [`waits_for`] will say of a task that others wait for: its word and its number, which
-/// outlive it.
+/// The word and the number of a task that others wait for, which outlive it. [`waits_for`] reports
+/// them.
 pub fn mark(task: &Task) -> (u64, u64) {
     record::of(task).map_or((0, 0), |record| (record.data.get(), record.id.get()))
 }
@@ -241,8 +242,8 @@ fn yields_notified(here: CurrentThread, run: impl FnOnce()) {
     resumed(here);
 }
 
-/// Was it said that `task` was made? Tasks of the runtime's own, for devices and ranks, are not
-/// notified.
+/// Was the creation of `task` reported? The runtime's own tasks, for devices and ranks, are not
+/// reported.
 fn is_known(task: &Task) -> bool {
     !task.is_explicit() || record::of(task).is_none_or(|record| record.id.get() != 0)
 }
@@ -262,8 +263,8 @@ fn goes_on_with(thread: &Thread, task: &Task) {
         return;
     }
     let prior = thread.tool.current.replace(task);
-    // SAFETY: a task that was said to run and whose end was not notified is alive; null: nothing
-    // was notified of this thread.
+    // SAFETY: a task is alive if it was reported to run and its end was not reported. Null: nothing
+    // was reported of this thread.
     if let Some(prior) = unsafe { prior.as_ref() } {
         let status = if thread.tool.yields.take() { Status::Yield } else { Status::Switch };
         notify(|consumer| consumer.task_schedule(thread, prior, status, Some(task)));

@@ -5,14 +5,14 @@ use super::super::{is_on, notify, record};
 use super::{entered, put_state, site, state};
 use crate::omp::thread::CurrentThread;
 
-/// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if somebody is
+/// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if a consumer is
 /// notified.
 #[inline(always)]
 pub fn around<R>(here: CurrentThread, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
     if is_on() && here.task.is_notified_of() { around_notified(here, kind(), true, wait) } else { wait() }
 }
 
-/// [`around`] the end of a region that [`begins`] has notified.
+/// [`around`] the end of a region whose begin [`begins`] has reported.
 #[inline(always)]
 pub fn end_of<R>(here: CurrentThread, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
     if is_on() && here.task.is_notified_of() { around_notified(here, kind, false, wait) } else { wait() }

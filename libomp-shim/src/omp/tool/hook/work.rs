@@ -8,7 +8,7 @@ use super::{Working, put_state, site, state};
 use crate::omp::thread::CurrentThread;
 
 /// The running thread begins work of this kind, `count` iterations or sections; both are asked for
-/// only if somebody is notified.
+/// only if a consumer is notified.
 #[inline(always)]
 pub fn begins(what: impl FnOnce() -> (CurrentThread, ToolWork, u64)) {
     if is_on() {
@@ -44,7 +44,7 @@ fn ends_notified(here: CurrentThread, call: Option<EventSite>) {
     notify(|consumer| consumer.work(&site, kind, ToolEndpoint::End, count));
 }
 
-/// Work that is one call, or one whose end is reported by [`ended`].
+/// Work that is one call, or work whose end [`ended`] reports.
 #[inline(always)]
 pub fn begun(kind: ToolWork, count: u64) {
     if is_on() {
@@ -67,7 +67,7 @@ fn one(kind: ToolWork, end: ToolEndpoint, count: u64) {
     notify(|consumer| consumer.work(&site, kind, end, count));
 }
 
-/// `single` where the compiler does not tell its end (gcc): that is the thread's next barrier or
+/// `single` where the compiler does not mark its end (gcc): that is the thread's next barrier or
 /// construct, or [`ends`].
 #[inline(always)]
 pub fn single_without_end(here: CurrentThread, executes: bool) {
@@ -106,7 +106,7 @@ fn single_notified(executes: bool) {
     }
 }
 
-/// A chunk is handed out; asked for only if somebody is notified.
+/// A chunk is handed out. `what` is called only if a consumer is notified.
 #[inline(always)]
 pub fn chunk(what: impl FnOnce() -> Chunk) {
     if is_on() {

@@ -1,4 +1,4 @@
-//! What a tool has registered, and the events it is notified.
+//! The callbacks that a tool has registered, and the events that it is notified of.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
@@ -122,7 +122,7 @@ pub fn code(site: &EventSite) -> *const c_void {
     ptr::without_provenance(site.code())
 }
 
-/// The kind of a task, as tools are notified.
+/// The kind of a task, as the flags that tools get.
 pub fn flags_of(task: &Task) -> u32 {
     if !task.is_explicit() {
         let initial = record::is_root(task.team()) || task.team().tool.kind.get() != ConstructKind::Parallel;

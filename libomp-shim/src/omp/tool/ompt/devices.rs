@@ -1,4 +1,4 @@
-//! What a tool is notified of devices (5.2 §19.5.2.18 to .28).
+//! The events of devices that a tool is notified of (5.2 §19.5.2.18 to .28).
 //!
 //! Of the two callbacks of an event the newer one counts (`_emi`): a tool may not register both.
 //! The older ones get numbers in place of the tool's words, once for each event.
@@ -84,7 +84,7 @@ pub fn device_op(site: &EventSite, op: &DeviceOp, end: Option<ToolEndpoint>, wor
     if end != Some(ToolEndpoint::End) {
         words.op.set(unique_id());
     }
-    // Memory is notified of while it is there.
+    // The tool is notified of memory while the memory is there.
     let when = if op.kind == ToolDataOp::Delete { ToolEndpoint::Begin } else { ToolEndpoint::End };
     if let Some(call) = callback!(TARGET_DATA_OP: OmptDataOp).filter(|_| end.is_none_or(|end| end == when)) {
         // SAFETY: *word and type*.

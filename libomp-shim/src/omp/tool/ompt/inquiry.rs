@@ -4,9 +4,9 @@
 //! *From signal handlers*, at any instruction, as the standard has it: the call only reads, and
 //! neither waits nor allocates. The data that it reads belong to the thread, or to tasks that the
 //! thread's own task keeps alive. In the scheduler no task runs. A member that has arrived at the
-//! join keeps nobody ([`is_between`]). Exceptions: what needs the thread's place may bind an
-//! initial thread to it first (`ompt_get_place_num`, `ompt_get_partition_place_nums`), and
-//! `ompt_set_callback`.
+//! join keeps no task of the forking thread alive ([`is_between`]). Exceptions: what needs the
+//! thread's place may bind an initial thread to it first (`ompt_get_place_num`,
+//! `ompt_get_partition_place_nums`), and `ompt_set_callback`.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -145,13 +145,14 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
     1
 }
 
-/// Where the running code is, if it belongs to a thread of OpenMP's and the tool is notified of it.
+/// The thread and the task of the running code, if it belongs to an OpenMP thread and the tool is
+/// notified of events.
 fn running() -> Option<CurrentThread> {
     if is_notified(ConsumerSlot::Ompt) { CurrentThread::in_program() } else { None }
 }
 
-/// Is that a member whose share of its region is over, or which waits for the next one? Who forked
-/// the region may have gone on, and ended.
+/// Is that a member whose share of its region is over, or which waits for the next one? The thread
+/// that forked the region may have gone on, and ended.
 fn is_between(here: CurrentThread) -> bool {
     !here.task.is_explicit() && here.thread.tool.joined.get()
 }
@@ -257,8 +258,9 @@ struct InquiryLevel<'a> {
     /// In whose name it runs, or is suspended. Not asked of the task: a part of an untied one may
     /// begin elsewhere at any moment.
     thread: &'a Thread,
-    /// That is the asking thread, or one that has forked the regions which it is thread 0 of. All
-    /// these belong to one native thread, so nobody else changes their tasks meanwhile.
+    /// `thread` is the asking thread, or one that has forked the regions which the asking thread is
+    /// thread 0 of. For tools all these are one thread, so no other thread changes their tasks
+    /// meanwhile.
     own: bool,
     /// Of the tied tasks that it has begun those that are still to come: tasks without a tie are in
     /// no order with them, and none may come twice.
@@ -284,8 +286,8 @@ impl InquiryLevel<'_> {
             record::of(task).is_some_and(|record| record.is_on_parent.get())
                 || own && rests_at(parent, thread)
         });
-        // SAFETY: own thread only: it belongs to the asker's native thread. Others of another
-        // thread may end meanwhile, but not its implicit one.
+        // SAFETY: own thread only: for tools, `thread` and the asking thread are one thread.
+        // Explicit tasks of another thread may end meanwhile, but not its implicit task.
         let (tied, newest) = if own { unsafe { thread.tied() }.below(task, self.tied) } else { (0, None) };
         // SAFETY: a task that has begun and not ended is alive.
         let below = parent.unwrap_or_else(|| newest.map_or(&thread.implicit, |newest| unsafe { &*newest }));

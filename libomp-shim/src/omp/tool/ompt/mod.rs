@@ -6,7 +6,7 @@
 //! | here | the life of a tool: start, end |
 //! | `search` | where a tool is looked for, and the log of that (`OMP_TOOL_VERBOSE_INIT`) |
 //! | `types` | what tools and the runtime pass to each other |
-//! | `callbacks` | what a tool has registered, and the events it is notified |
+//! | `callbacks` | the callbacks that a tool has registered, and the events that it is notified of |
 //! | `devices` | those of devices |
 //! | `inquiry` | what a tool may ask |
 //!
@@ -39,7 +39,7 @@ pub use search::{may_find_tool, start_next};
 /// What the tool's `ompt_start_tool` has returned; null where there is no tool, or it has finished.
 static TOOL: AtomicPtr<StartResult> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Nobody has looked for a tool yet, and one is wanted as far as is known.
+/// No thread has looked for a tool yet, and one is wanted as far as is known.
 static WANTED: AtomicBool = AtomicBool::new(true);
 
 /// May there be a tool that has not been looked for? One load.
@@ -73,7 +73,7 @@ pub fn start() {
     });
 }
 
-/// Starts a tool that has been found, if there is one and it wants to be reported.
+/// Starts a tool that has been found, if there is one and it wants to be notified.
 fn initialize(result: *mut StartResult) {
     if result.is_null() {
         return;

@@ -16,7 +16,7 @@ pub type Lookup = unsafe extern "C" fn(*const c_char) -> Option<OmptFunction>;
 /// `ompt_start_tool_result_t`.
 #[repr(C)]
 pub struct StartResult {
-    /// Not 0: the tool wants to be reported.
+    /// Not 0: the tool wants to be notified.
     pub initialize: unsafe extern "C" fn(Lookup, c_int, *mut Data) -> c_int,
     /// The tool ends.
     pub finalize: unsafe extern "C" fn(*mut Data),

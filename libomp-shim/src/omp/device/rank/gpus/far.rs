@@ -29,8 +29,8 @@ pub struct FarGpu {
     gpu: u32,
     name: CString,
     symbols: RemoteSymbols,
-    /// Operations that nobody has been notified the end of, and what they touch of the GPU's
-    /// memory.
+    /// Operations whose end has not been reported to a caller yet, and the bytes of the GPU's
+    /// memory that they touch.
     flying: Mutex<Vec<Flying>>,
 }
 
@@ -79,8 +79,8 @@ impl FarGpu {
         self.cluster.ask(self.rank, VERB, &words, tail).map_err(|why| self.failed(&why))
     }
 
-    /// Begins an operation behind those that touch the same bytes. Nobody else knows its ticket
-    /// yet, so it is still noted here when its end is reported.
+    /// Begins an operation behind those that touch the same bytes. No other thread knows its ticket
+    /// yet, so the operation is noted here before its end is reported.
     fn begin(&self, words: &[u64], tail: &[u8], uses: &[Use]) -> Result<DeviceOperation, DeviceFailure> {
         self.await_flying(&|flying| uses.iter().any(|bytes| flying.is_in_the_way_of(bytes)));
         let ticket = self.cluster.request(self.rank, VERB, words, tail).map_err(|why| self.failed(&why))?;
