@@ -3,9 +3,9 @@
 //!
 //! What is real: when a rank asks for objects ([`placement::steal::Thief`]) and whom
 //! ([`ult::victim::Selector`]), and the rules of `libomp-shim/src/omp/remote/object/balance.rs`:
-//! how many are given and which, and who is notified of them. What is modelled: time, messages,
-//! cores, the order in which these take handlers and tasks. A node is a rank. `docs/objects.md` has
-//! the table.
+//! how many are given and which, and which rank is notified of them. What is modelled: time,
+//! messages, cores, the order in which these take handlers and tasks. A node is a rank.
+//! `docs/objects.md` has the table.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -84,7 +84,8 @@ pub struct MeshSetting {
     pub deal: Deal,
     /// Do nodes with nothing to do get patches of others?
     pub moves: bool,
-    /// Handlers that a node keeps, per core, and gives to nobody. The library keeps [`KEPT`].
+    /// Handlers that a node keeps, per core, and gives to no other node. The library keeps
+    /// [`KEPT`].
     pub keeps: usize,
     /// Between the steps, but for the messages that end one and begin the next.
     pub pause: MeshTime,
@@ -320,7 +321,7 @@ impl<'a> MeshSimulation<'a> {
 
     // ---- balance, as the library's ------------------------------------------
 
-    /// If there is more here than cores have time for, one of those is notified that have nothing.
+    /// If more waits here than the cores have time for, one of the nodes without work is notified.
     fn notify(&mut self, node: usize) {
         let this = &mut self.nodes[node];
         if self.setting.moves

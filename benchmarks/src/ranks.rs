@@ -203,7 +203,7 @@ impl RanksSimulation {
             RanksEvent::Steal(thief) => self.asked(rank, thief),
             RanksEvent::Answer(victim, success, tip) => self.answered(rank, victim, success, tip),
             RanksEvent::Work(tip) => {
-                self.ranks[rank].thief.is_notified(tip);
+                self.ranks[rank].thief.take_tip(tip);
                 if !self.look(rank) {
                     self.pass_on(rank, tip);
                 }
@@ -307,7 +307,7 @@ impl RanksSimulation {
             self.launch(rank, thief, work);
         }
         let success = stolen.taken > 0;
-        let tip = if success { None } else { self.ranks[rank].thief.notifies(thief) };
+        let tip = if success { None } else { self.ranks[rank].thief.tip_for(thief) };
         self.send(rank, thief, RanksEvent::Answer(rank, success, tip));
     }
 

@@ -15,7 +15,7 @@
 //! pointers inside of them is put in order by whoever waits for operations, as the core does.
 //!
 //! Errors of the driver that are the device's own (a kernel that failed) come with every later
-//! call. They are notified as they come, in the words of the driver.
+//! call. They are reported as they come, in the words of the driver.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -120,8 +120,8 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Operations whose end nobody has been notified, and those of other devices that read here: 0
-    /// when everybody has asked for what they began.
+    /// Operations that have not been polled to their end, and operations of other devices that read
+    /// here. The number is 0 when each caller has polled what it began.
     pub fn known(&self) -> usize {
         self.shared.staging.known() + self.streams().known()
     }
@@ -208,7 +208,8 @@ impl Gpu {
         self.complete(operation)
     }
 
-    /// Waits, for what is done once.
+    /// Waits until the operation is over. Only for work that is done once, such as loading an
+    /// image.
     fn complete(&self, operation: DeviceOperation) -> Result<(), DeviceFailure> {
         loop {
             match self.poll(operation) {
@@ -221,7 +222,7 @@ impl Gpu {
 
     fn free_by_driver(&self) -> impl Fn(DeviceAddress) {
         let driver = self.driver;
-        // SAFETY: a block of this context that nobody uses. What the driver says changes nothing
+        // SAFETY: a block of this context that is not in use. What the driver says changes nothing
         // any more.
         move |block| unsafe {
             (driver.memory_free)(block);
@@ -252,7 +253,7 @@ fn name(driver: &Driver, device: CuDevice, ordinal: i32) -> CString {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        let _failed = self.end(); // there is nobody to tell
+        let _failed = self.end(); // no caller is left who could get it
         let Ok(_inside) = self.enter() else { return };
         let reads = self.streams().close();
         reads.into_iter().for_each(|(place, guest)| self.family.leave(place, guest));

@@ -1,8 +1,8 @@
 //! Images for GPUs: ELF files that clang has put into the program, their functions and variables,
-//! and what LLVM's device code wants to be reported.
+//! and what LLVM's device code has to be given.
 //!
-//! The structures are LLVM 19's. They have no version of their own; an image whose structures have
-//! other sizes is of a release that nobody has tried, and is refused. What may not live here:
+//! The structures are LLVM 19's. They have no version of their own. An image whose structures have
+//! other sizes is of a release that was never tried, and is refused. What may not live here:
 //! launching, memory.
 
 use core::ffi::CStr;
@@ -77,7 +77,7 @@ impl LoadedImage {
     /// has no such function keeps the image.
     pub fn unload(self) {
         if let Some(unload) = self.driver.module_unload {
-            // SAFETY: a module that is loaded, of which nobody uses anything any more.
+            // SAFETY: a module that is loaded, of which nothing is in use any more.
             unsafe { unload(self.module) };
         }
     }

@@ -4,9 +4,10 @@
 //! The driver copies such memory while its caller waits. To the host it waits for all work before
 //! the copy in its stream, perhaps a kernel. So a worker would be blocked, and with it all threads
 //! that ask for the state of the device. Therefore a copy goes in *pieces* through buffers of
-//! pinned memory: the driver copies between device and buffer, whoever asks for the copy between
-//! buffer and program. Not so where the driver keeps nobody waiting: memory that is pinned already,
-//! few bytes to the device (it takes them along at once); nor where there is no pinned memory.
+//! pinned memory. The driver copies between device and buffer; the thread that asks for the copy
+//! copies between buffer and program. Pieces are not needed where the driver keeps no caller
+//! waiting: for memory that is pinned already, and for few bytes to the device, which the driver
+//! takes along at once. They are not used where there is no pinned memory, either.
 //!
 //! A copy always has a piece under way, with a buffer of its own if the others have all; so no copy
 //! waits for another one. As long as some of its pieces have not been put on a stream, what is
@@ -34,7 +35,7 @@ use crate::peers::Shared;
 use crate::streams::{OperationState, StreamLane, StreamUse, StreamWork};
 
 /// Bytes of a piece: long enough that the driver's part is not noticed, short enough that the
-/// host's holds nobody up.
+/// host's part delays no other work.
 const PIECE: usize = 2 << 20;
 /// Buffers of that size before a copy has to wait for its own.
 const LARGE: usize = 8;
@@ -395,18 +396,18 @@ impl Staging {
         under_way.count() == 0
     }
 
-    /// How many copies nobody has been notified the end of.
+    /// How many copies have not been polled to their end.
     pub fn known(&self) -> usize {
         lock(&self.going).len()
     }
 
-    /// Gives all memory back. Nothing is under way, and nobody asks any more.
+    /// Gives all memory back. Nothing is under way, and no thread asks any more.
     pub fn close(&self) {
         lock(&self.going).clear();
         let pool = core::mem::take(&mut *lock(&self.pool));
         let Some(free) = self.driver.host_free else { return };
         for block in pool.blocks {
-            // SAFETY: the driver has given it, and nobody uses it.
+            // SAFETY: the driver has given it, and it is not in use.
             unsafe { free(block as *mut c_void) };
         }
     }

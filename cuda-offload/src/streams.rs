@@ -14,15 +14,15 @@
 //! first one comes. If the driver makes none they go with those of the least priority: it is a
 //! hint. What a kernel waits for keeps its own priority.
 //!
-//! Streams that the program has for its own work are nobody else's. What it puts there is not
-//! known; an event behind it makes an operation of it ([`Streams::mark`]).
+//! A stream that the program has for its own work has no other user. What the program puts there is
+//! not known; an event behind it makes an operation of it ([`Streams::mark`]).
 //!
 //! A copy from another device's memory is an operation here, and a *guest* there: it comes behind
 //! what writes to its source, and what writes there later comes behind it, by the same event.
 //!
-//! Each operation has an event behind it; events go back to a pool when somebody has been notified
-//! that the operation is over. May not live here: memory, images, contexts (whoever calls has made
-//! the device's current).
+//! Each operation has an event behind it. The event goes back to a pool when the operation has been
+//! polled to its end ([`Streams::poll`]). May not live here: memory, images, contexts (the caller
+//! has made the device's current).
 
 use core::ops::Range;
 use std::collections::{HashMap, VecDeque};
@@ -149,8 +149,8 @@ impl StreamRow {
     }
 }
 
-/// An operation; or another device's that reads here, which this one has to know of and nobody asks
-/// it for.
+/// An operation; or another device's operation that reads here, which this device has to know of
+/// and is never polled for.
 struct Begun {
     event: Event,
     stream: Stream,
@@ -173,7 +173,7 @@ pub struct Streams {
     own: Own,
     priorities: Priorities,
     copies: [Stream; 3],
-    /// By level; those above the least have no streams until somebody wants them.
+    /// By level; those above the least have no streams until the first kernel of their level comes.
     compute: Vec<StreamRow>,
     begun: HashMap<u64, Begun>,
     last: u64,
@@ -328,14 +328,14 @@ impl Streams {
     /// An event behind what is on the stream.
     fn record(&mut self, stream: Stream) -> Result<Event, DriverError> {
         let event = self.event()?;
-        // SAFETY: a stream and an event of this device, which is nobody else's.
+        // SAFETY: a stream and an event of this device; the event has no other user.
         let recorded = self.driver.check(unsafe { (self.driver.event_record)(event, stream) });
         recorded.map(|()| event).inspect_err(|_| self.spare.push(event))
     }
 
     // ---- streams of the program ---------------------------------------------
 
-    /// A stream that is nobody's but the program's, for what has this priority.
+    /// A stream for the program alone, for work of this priority.
     ///
     /// # Errors
     /// The driver's.
@@ -384,8 +384,8 @@ impl Streams {
         self.enter(Begun { event, stream, uses, held: None, reads: None })
     }
 
-    /// The operation reads from another device, by its place, where it has this number. Its stream
-    /// and its event are reported there.
+    /// The operation reads from another device. `guest` passes the operation's stream and event to
+    /// that device, and returns the device's place and the operation's number there.
     pub fn reads(&mut self, number: u64, guest: impl FnOnce((Stream, Event)) -> (usize, u64)) {
         if let Some(begun) = self.begun.get_mut(&number) {
             begun.reads = Some(guest((begun.stream, begun.event)));
@@ -416,7 +416,7 @@ impl Streams {
         OperationState::Over(self.driver.check(found), left.unwrap_or_default())
     }
 
-    /// How many operations are known here: nobody has been notified of their end.
+    /// How many operations are known here: they have not been polled to their end.
     pub fn known(&self) -> usize {
         self.begun.len()
     }
@@ -444,7 +444,7 @@ impl Streams {
     /// The end of [`Streams::close`], when the other devices have forgotten what read from them.
     pub fn destroy_events(&mut self) {
         for event in self.spare.drain(..) {
-            // SAFETY: ours, and nobody uses it.
+            // SAFETY: ours, and not in use.
             unsafe { (self.driver.event_destroy)(event) };
         }
     }
@@ -467,7 +467,7 @@ fn make(
 
 fn destroy(driver: &Driver, streams: &[Stream]) {
     for &stream in streams {
-        // SAFETY: ours, and nobody uses it.
+        // SAFETY: ours, and not in use.
         unsafe { (driver.stream_destroy)(stream) };
     }
 }

@@ -157,9 +157,9 @@ fn verdict(state: &mut ModelQuietState, i: usize, ends: bool) {
 
 /// If one rank has been notified that all is quiet, all is quiet.
 fn check(state: &ModelQuietState) -> Result<(), String> {
-    let notified = state.iter().any(|r| r.ended);
+    let any_ended = state.iter().any(|r| r.ended);
     let quiet = state.iter().all(|r| !r.active && r.coming == 0);
-    if notified && !quiet { Err("notified too early".into()) } else { Ok(()) }
+    if any_ended && !quiet { Err("notified too early".into()) } else { Ok(()) }
 }
 
 #[test]

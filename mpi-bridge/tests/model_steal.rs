@@ -382,7 +382,7 @@ impl Model {
             }
             Message::Steal(thief) => {
                 let success = self.give(&mut next, to, thief) > 0;
-                let tip = if success { None } else { next.ranks[to].thief.notifies(thief) };
+                let tip = if success { None } else { next.ranks[to].thief.tip_for(thief) };
                 next.send(to, thief, Message::Answer(to, success, tip));
             }
             Message::Answer(victim, success, tip) => {
@@ -396,7 +396,7 @@ impl Model {
             Message::Work(_, tip) => {
                 next.ranks[to].hopes = false;
                 if tip.origin != to {
-                    next.ranks[to].thief.is_notified(tip);
+                    next.ranks[to].thief.take_tip(tip);
                 }
                 if !self.at_home_rank || !next.ranks[to].runs.is_empty() {
                     let mut busy = next.clone();

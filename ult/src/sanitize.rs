@@ -185,11 +185,11 @@ impl StackMark {
     /// For the stack with these usable bytes.
     #[inline]
     pub(crate) fn new(bottom: *mut u8, size: usize) -> Self {
-        if may_watch() { Self::notified(bottom, size) } else { Self::default() }
+        if may_watch() { Self::new_cold(bottom, size) } else { Self::default() }
     }
 
     #[cold]
-    fn notified(bottom: *mut u8, size: usize) -> Self {
+    fn new_cold(bottom: *mut u8, size: usize) -> Self {
         let mode = decide();
         let mut mark = Self { fiber: 0, bottom: bottom as usize, size };
         if mode & LEAKS != 0
@@ -211,12 +211,12 @@ impl StackMark {
     #[inline]
     pub(crate) fn end(&self) {
         if self.size != 0 {
-            self.end_notified();
+            self.end_cold();
         }
     }
 
     #[cold]
-    fn end_notified(&self) {
+    fn end_cold(&self) {
         if mode() & LEAKS != 0
             && let Some(leave) = found::REMOVE_ROOT.get::<unsafe extern "C" fn(*const c_void, usize)>()
         {
@@ -226,7 +226,7 @@ impl StackMark {
         if self.fiber != 0
             && let Some(destroy) = found::DESTROY_FIBER.get::<unsafe extern "C" fn(*mut c_void)>()
         {
-            // SAFETY: made by `notified`, and not the running one: the stack is free.
+            // SAFETY: made by `new_cold`, and not the running one: the stack is free.
             unsafe { destroy(self.fiber as *mut c_void) };
         }
     }

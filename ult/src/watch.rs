@@ -4,7 +4,7 @@
 //! watchers are notified of, and the code that notifies them ([`crate::sanitize`], and the layer
 //! above for the bits that are not ours).
 //!
-//! An operation that all of them want to be notified of asks once, [`anybody`]. It has a second
+//! An operation that all of them want to be notified of asks once, [`any_watcher`]. It has a second
 //! form, out of line, in which each is asked for by itself. The form that runs where no watcher
 //! exists asks nothing. So an operation costs one load of a word that hardly ever changes, however
 //! many kinds of watchers there are.
@@ -50,7 +50,7 @@ pub fn watchers() -> u32 {
 
 /// Is there a watcher, as far as is known? One load.
 #[inline(always)]
-pub fn anybody() -> bool {
+pub fn any_watcher() -> bool {
     watchers() != 0
 }
 

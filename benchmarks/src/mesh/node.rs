@@ -45,7 +45,7 @@ pub struct MeshNode {
     pub thief: Thief,
     pub victims: Selector,
     pub chosen: bool,
-    /// Ranks that got nothing, or never asked, and were not notified of anything since.
+    /// Ranks that got nothing, or never asked, and have not been notified of work since.
     pub hungry: VecDeque<usize>,
 }
 

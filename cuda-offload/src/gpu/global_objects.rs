@@ -60,9 +60,10 @@ fn in_order<'a>(image: &'a [u8], each: &str) -> Vec<&'a str> {
     names
 }
 
-/// Where the list begins, as the kernel for destructors is reported. LLVM 19's calls nothing if the
-/// last function is not behind that, so a single one would not be called: half a word before it is.
-/// It goes down by words as long as it is not before the beginning, so it calls as many.
+/// The beginning of the list that the kernel for destructors gets. LLVM 19's kernel calls nothing
+/// if the last function is not behind this beginning, so a single function would not be called. For
+/// a single function the beginning is therefore half a word earlier. The kernel goes down by words
+/// as long as it is not before the beginning, so it calls as many functions as there are.
 fn notified_begin(first: DeviceAddress, count: usize) -> DeviceAddress {
     if count == 1 { first - POINTER / 2 } else { first }
 }

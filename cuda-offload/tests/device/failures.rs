@@ -1,4 +1,4 @@
-//! What fails: who is notified, in which words, and who goes on.
+//! What fails: which calls say so, in which words, and which devices go on.
 
 use cuda_offload::{Gpu, gpus};
 use device_trait::{Convention, Device, DeviceFailure, DeviceModule, DeviceOperation};
@@ -87,7 +87,7 @@ fn one_device_is_lost_under_many_threads_and_the_others_go_on() {
                     Ok(Ok(values)) => assert_eq!(values, [at as u32 + 1; 4]),
                     _ => failed += 1,
                 }
-                // SAFETY: nobody uses it.
+                // SAFETY: it is not in use.
                 unsafe { gpu.free(block) };
             }
             failed
@@ -125,7 +125,7 @@ fn a_kernel_without_room_for_its_buffer_is_refused_and_runs_later() {
     // SAFETY: the kernel's arguments.
     let refused = unsafe { gpu.run(&reduce) };
     assert_eq!(refused.expect_err("full").to_string(), "out of memory for 192 bytes");
-    // SAFETY: nobody uses it.
+    // SAFETY: it is not in use.
     unsafe { gpu.free(all.pop().expect("many")) };
     // SAFETY: the kernel's arguments.
     complete(&gpu, unsafe { gpu.run(&reduce) }).expect("it runs");

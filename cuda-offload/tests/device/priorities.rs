@@ -27,7 +27,7 @@ fn of_kernel(gpu: &Gpu, module: DeviceModule, priority: u32) -> i32 {
     get::<1>(gpu, arguments[0])[0] as i32
 }
 
-/// That of a stream which is borrowed for this priority.
+/// The priority of a stream that the program opens for tasks with this priority.
 fn of_stream(driver: &Driver, gpu: &Gpu, module: DeviceModule, priority: u32) -> i32 {
     let (stream, out) = (gpu.open_stream(priority).expect("one"), put(gpu, &[77]));
     on_stream(driver, gpu, stream, gpu.find(module, c"priority").expect("the kernel"), &[out]);

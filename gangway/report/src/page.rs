@@ -71,7 +71,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// Between what the critical path and the parallelism are.
+/// The bounds of the critical path and of the parallelism.
 fn path_bounds(summary: &Summary) -> (String, String) {
     let path = format!("{} to {}", time(summary.path), time(summary.path_at_most));
     let least = summary.parallelism_at_least;

@@ -8,8 +8,8 @@
 //! * a barrier, those of all threads that arrive;
 //! * a region's end, that of its threads.
 //!
-//! What the order of time happened to be, where nobody had to wait, makes no difference. Locks are
-//! not followed: who gets one first is by chance.
+//! Where no task had to wait, the order of time makes no difference. Locks are not followed: which
+//! task gets a lock first is by chance.
 //!
 //! Where tasks were left out, the chain through the written tasks is a lower bound. The time in
 //! which at least one lane worked is an upper bound: parts of a chain do not overlap.
@@ -95,9 +95,9 @@ struct OpenTask {
 #[derive(Default)]
 struct Region {
     start: Option<Chain>,
-    /// By number of the barrier, the longest chain of those who have arrived.
+    /// By number of the barrier, the longest chain of the tasks that have arrived.
     barriers: HashMap<usize, Chain>,
-    /// Barriers that somebody has left.
+    /// Barriers that a task has left.
     left: usize,
     end: Option<Chain>,
 }

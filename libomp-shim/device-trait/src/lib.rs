@@ -5,12 +5,12 @@
 //! trait is object-safe, and a table of C functions can stand in for it. What may not live here:
 //! mapping (the core decides what is copied when), and anything about compilers.
 //!
-//! **Operations.** A copy or a launch returns an [`DeviceOperation`]. It may be over by then
+//! **Operations.** A copy or a launch returns a [`DeviceOperation`]. It may be over by then
 //! ([`DeviceOperation::DONE`]), or the core asks for it with [`Device::poll`] while the OpenMP
 //! thread that waits is suspended and its worker runs something else. Operations that touch the
 //! same bytes take effect in the order in which they were begun. A source or a target on the host
-//! stays valid until its operation is over. Numbers of operations are not used again, so that one
-//! whose end somebody has been notified still counts as over where it is waited for.
+//! stays valid until its operation is over. Numbers of operations are not used again. So an
+//! operation that was polled to its end still counts as over for other threads that wait for it.
 //!
 //! **Streams.** A device that has queues of its own lends them to the program
 //! ([`Device::open_stream`]), which puts there what the core knows nothing of: kernels, calls of
@@ -332,7 +332,7 @@ pub trait Device: Send + Sync {
         None
     }
 
-    /// A stream for the program's own work, nobody else's until it is closed. Priorities are as in
+    /// A stream for the program's own work alone, until it is closed. Priorities are as in
     /// [`Launch::priority`].
     ///
     /// # Errors

@@ -1,27 +1,27 @@
-//! The order of regions on devices that take them one after the other: which region that is ready
-//! is placed next, which one that was placed begins, and which one another device takes over
+//! The order of regions on devices that take them one after the other: which ready region is placed
+//! next, which placed region begins, and which region another device takes over
 //! ([`AdmissionQueue`]).
 //!
-//! What is ready waits for its *admission*: no more regions have one than all devices can use. So a
-//! region is placed late, when it is known where data are and what else is ready. Once placed it
-//! begins, if fewer than its device can use have begun there; else it waits in the device's queue.
-//! Queues go by [`TaskOrder`]: the `priority` clause, the remaining path, the region's own time,
-//! its age.
+//! A ready region waits for its *admission*: no more regions have one than all devices can use. So
+//! a region is placed late, when it is known where data are and which other regions are ready. Once
+//! placed, a region begins if fewer regions have begun on its device than the device can use. Else
+//! it waits in the device's queue. Queues go by [`TaskOrder`]: the `priority` clause, the remaining
+//! path, the region's own time, its age.
 //!
-//! A device on which nothing has begun takes over, of what waits for others, the region that gains
-//! most by it.
+//! A device on which no region has begun takes over a region that waits for another device: the one
+//! that gains most by it.
 //!
-//! *Who has an admission ends by what its device does, or gives the admission back.* A region that
-//! has to wait for anything else - memory, a block of an array that others use - gives its
-//! admission back before it waits ([`AdmissionQueue::ends`]), since what it waits for may need an
-//! admission. So admissions come back whenever devices go on, and each region that is ready gets
+//! *A region with an admission ends by what its device does, or gives the admission back.* A region
+//! may have to wait for something else: memory, or a block of an array that others use. Then it
+//! gives its admission back before it waits ([`AdmissionQueue::ends`]), since what it waits for may
+//! need an admission. So admissions come back whenever devices go on, and each ready region gets
 //! one.
 //!
-//! *Code of the program's may wait for anything.* Where that puts the work on the device the
-//! admission *pauses* meanwhile ([`AdmissionQueue::pauses`]): it counts neither among the
-//! admissions nor in its device's window, but the device is not idle. When the code has returned it
-//! counts again ([`AdmissionQueue::resumes`]), even if there are more than may be then: as many
-//! more as run such code at a time.
+//! *Code of the program may wait for anything.* Where such code puts the work on the device, the
+//! admission *pauses* while the code runs ([`AdmissionQueue::pauses`]). It counts neither among the
+//! admissions nor in its device's window, but the device is not idle. When the code has returned,
+//! the admission counts again ([`AdmissionQueue::resumes`]), even beyond the limit: by as many
+//! regions as run such code at a time.
 //!
 //! Rejected: one window per device and no common limit. All that is ready is placed at once then,
 //! by what is known at that moment; taking over has to mend it.
@@ -31,11 +31,11 @@ use std::collections::BTreeMap;
 use crate::Time;
 use crate::order::{Id, TaskOrder};
 
-/// A region that waits; without a device: for its admission.
+/// A region that waits: for its device, or without a device for its admission.
 #[derive(Clone, Debug)]
 struct WaitingRegion<T> {
     device: Option<usize>,
-    /// It has no admission as long as it waits.
+    /// It follows others on its device, and has no admission as long as it waits.
     follows: bool,
     region: T,
 }
@@ -43,14 +43,14 @@ struct WaitingRegion<T> {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct AdmissionQueue<T> {
-    /// A queue for each device, and a last one for what waits for its admission.
+    /// A queue for each device, and a last one for regions that wait for their admission.
     order: TaskOrder,
     waiting: BTreeMap<Id, WaitingRegion<T>>,
     /// Regions that have an admission.
     admitted: u32,
     /// Those of them that have begun, by device.
     begun: Vec<u32>,
-    /// Begun ones whose admission pauses, by device: they are in neither of these numbers.
+    /// Begun regions whose admission pauses, by device: they are in neither of these numbers.
     paused: Vec<u32>,
 }
 
@@ -78,7 +78,7 @@ impl<T> AdmissionQueue<T> {
         self.waiting.len()
     }
 
-    /// Does none wait?
+    /// Does no region wait?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -88,8 +88,8 @@ impl<T> AdmissionQueue<T> {
         self.begun.len()
     }
 
-    /// A region is ready, where so many may have admissions. It is given back if it has one;
-    /// otherwise it waits.
+    /// A region is ready; at most `limit` regions may have admissions. It is returned if it gets an
+    /// admission; otherwise it waits.
     pub fn ask(&mut self, id: Id, limit: u32, region: T) -> Option<T> {
         let last = self.last();
         if self.admitted < limit && self.order.is_empty(last) {
@@ -100,8 +100,8 @@ impl<T> AdmissionQueue<T> {
         None
     }
 
-    /// A region that has an admission was placed on the device, which can use so many. It is given
-    /// back if it begins; otherwise it waits.
+    /// A region that has an admission was placed on the device, which can use `window` regions. It
+    /// is returned if it begins; otherwise it waits.
     pub fn place(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
         if self.begun[device] < window && self.order.is_empty(device) {
             self.begin(id, device);
@@ -113,7 +113,7 @@ impl<T> AdmissionQueue<T> {
 
     /// The same for a region that follows others on the device and could run on no other device.
     /// While it waits, its admission is given back, since any number of such regions may wait there
-    /// while other devices have nothing to do. Others may have admissions now, if it waits.
+    /// while other devices have nothing to do. If it waits, other regions may get admissions now.
     pub fn place_behind(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
         let begins = self.place(id, device, window, region);
         if let (None, Some(waiting)) = (&begins, self.waiting.get_mut(&id)) {
@@ -134,8 +134,8 @@ impl<T> AdmissionQueue<T> {
         self.order.begin(id);
     }
 
-    /// An admission is given back: that of a region that has begun on the device, or was not
-    /// placed.
+    /// An admission is given back: that of a region that has begun on the device, or without a
+    /// device that of a region that was not placed.
     pub fn ends(&mut self, device: Option<usize>) {
         self.admitted -= 1;
         if let Some(device) = device {
@@ -144,13 +144,13 @@ impl<T> AdmissionQueue<T> {
     }
 
     /// The admission of a region that has begun on the device does not count until it
-    /// [resumes](Self::resumes): code runs for it that may wait for what needs an admission.
+    /// [resumes](Self::resumes): code runs for it that may wait for a region without an admission.
     pub fn pauses(&mut self, device: usize) {
         self.ends(Some(device));
         self.paused[device] += 1;
     }
 
-    /// It counts again.
+    /// The paused admission counts again.
     pub fn resumes(&mut self, device: usize) {
         self.paused[device] -= 1;
         self.admitted += 1;
@@ -164,15 +164,16 @@ impl<T> AdmissionQueue<T> {
         Some(region)
     }
 
-    /// The first one that waits for its admission, if so many may have one and there is one left:
-    /// it has it.
+    /// The first region that waits for its admission, if fewer than `limit` regions have one: it
+    /// has its admission then.
     pub fn next(&mut self, limit: u32) -> Option<T> {
         let id = self.order.first(self.last()).filter(|_| self.admitted < limit)?;
         self.admitted += 1;
         self.take(id)
     }
 
-    /// The first one that waits for the device, if that can use so many and one more: it begins.
+    /// The first region that waits for the device, if fewer than `window` have begun there: it
+    /// begins.
     pub fn next_on(&mut self, device: usize, window: u32) -> Option<T> {
         let id = self.order.first(device).filter(|_| self.begun[device] < window)?;
         self.begin_waiting(id, device)
@@ -184,7 +185,7 @@ impl<T> AdmissionQueue<T> {
         region
     }
 
-    /// Has the device nothing to do, while regions wait for others?
+    /// Has the device nothing to do, while regions wait for other devices?
     #[must_use]
     pub fn is_idle(&self, device: usize) -> bool {
         self.begun[device] + self.paused[device] == 0
@@ -192,9 +193,9 @@ impl<T> AdmissionQueue<T> {
             && (0..self.last()).any(|other| !self.order.is_empty(other))
     }
 
-    /// The device takes over the region that gains most by it, of the last few in each queue of the
-    /// others: it begins there. `gain` is asked with the device that a region waits for; none: it
-    /// stays.
+    /// The device takes over the region that gains most by it, of the last few in the queue of each
+    /// other device: the region begins there. `gain` gets the device that a region waits for;
+    /// `None`: the region stays.
     pub fn take_over(&mut self, device: usize, mut gain: impl FnMut(usize, &T) -> Option<Time>) -> Option<T> {
         let mut best: Option<(Time, Id)> = None;
         for other in (0..self.last()).filter(|&other| other != device) {
@@ -277,7 +278,7 @@ mod tests {
         assert!(t.is_empty() && !t.is_idle(1));
     }
 
-    /// Its code waits for the other one, which needs an admission.
+    /// The code of the paused region waits for the other region, which needs an admission.
     #[test]
     fn a_paused_admission_does_not_count_but_its_device_is_busy() {
         let (mut t, ids) = queue(&[(0, 1); 3]);
@@ -302,7 +303,7 @@ mod tests {
         assert!(t.admitted == 0 && t.begun == [0, 0] && t.paused == [0, 0]);
     }
 
-    /// Any number of them may wait for one device: the other one gets what comes later.
+    /// Any number of such regions may wait for one device: the other device gets later regions.
     #[test]
     fn a_region_that_follows_others_is_not_admitted_while_it_waits() {
         let (mut t, ids) = queue(&[(0, 1); 5]);
@@ -349,7 +350,7 @@ mod tests {
             let mut t: AdmissionQueue<(Id, Option<usize>)> = AdmissionQueue::new(devices);
             let (mut made, mut unplaced, mut running, mut paused, mut over) =
                 (0, Vec::new(), Vec::new(), Vec::new(), 0);
-            // Nothing that pauses resumes as long as others may go on: so nobody waits for it.
+            // No paused region resumes as long as others may go on: so no region waits for it.
             let mut stuck = 0;
             while over < regions {
                 assert!(stuck < 1000, "seed {seed}: nobody goes on");

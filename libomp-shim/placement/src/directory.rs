@@ -13,14 +13,14 @@
 //! | copy valid | clean | dirty: the bytes have to go back before the host looks |
 //! | copy not valid | invalid: room, no more | invalid |
 //!
-//! Every end of a use has a number of [`Directory::now`]'s. What was used last before a moment is
-//! what somebody who goes on at that moment may know to be over.
+//! Every end of a use has a number of [`Directory::now`]'s. A thread that goes on at a moment may
+//! know those uses to be over whose numbers are before that moment.
 //!
 //! *Where a copy is filled from.* All valid places are alike, but for their ways to the device and
 //! for what they send already: the least time counts ([`CopyWays`]). When many devices want the
-//! same large datum at once, few have it; those that come when each place sends it to somebody
-//! already do better to wait until one more has it ([`Directory::should_wait`]). So the places
-//! double with each round, where the host alone would send it as often as there are devices.
+//! same large datum at once, few have it. If each place already sends it to a device, a further
+//! device does better to wait until one more place has it ([`Directory::should_wait`]). So the
+//! places double with each round; the host alone would send it as often as there are devices.
 //!
 //! Rejected: the host whenever it can. That disturbs no rank, and a block for 1000 ranks takes 6
 //! times as long, for 10,000 31 times (the model in `benchmarks/src/data.rs`).
@@ -70,7 +70,7 @@ struct Datum {
     turn: DeviceNumber,
     /// The host's bytes are not valid.
     stale: bool,
-    /// Somebody writes it back.
+    /// It is being written back.
     saving: bool,
     /// When a region that wrote it ended last.
     written: u64,
@@ -118,7 +118,7 @@ impl Datum {
     }
 }
 
-/// Memory of a device that nobody needs any more.
+/// Memory of a device that is not needed any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreedMemory {
     /// Whose.
@@ -130,7 +130,7 @@ pub struct FreedMemory {
 /// Where the bytes for a copy come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
-    /// They are there, or nobody reads them.
+    /// They are there, or no region reads them.
     Nowhere,
     /// The host.
     Host,
@@ -168,7 +168,7 @@ pub enum Eviction {
     Gone(FreedMemory),
     /// All are dirty: this one goes once it is written back.
     Save(Save),
-    /// What there is is being written back by somebody else.
+    /// No copy can go now, and some are being written back already.
     Busy,
     /// Nothing.
     None,
@@ -311,7 +311,7 @@ impl Directory {
         Used { block, address, from: self.fetch(device, range, reads) }
     }
 
-    /// Begins to fill the device's copy, if somebody reads it.
+    /// Begins to fill the device's copy, if a region reads it.
     fn fetch(&mut self, device: DeviceNumber, range: &Range<usize>, reads: Option<&dyn CopyWays>) -> From {
         let Some(ways) = reads else { return From::Nowhere };
         let from = self.nearest(device, range, ways);
@@ -329,8 +329,8 @@ impl Directory {
     }
 
     /// Where the device gets the range soonest; the host rather than a device that takes as long.
-    /// What can come from nobody straight comes by way of the host, for which whoever copies
-    /// has to care.
+    /// A range that no place can send straight comes by way of the host; the code that copies has
+    /// to see to that.
     fn nearest(&mut self, device: DeviceNumber, range: &Range<usize>, ways: &dyn CopyWays) -> From {
         let Some(datum) = self.data.get_mut(&range.start) else { return From::Host };
         let (stale, some) = (datum.stale, datum.some(device));
@@ -388,8 +388,8 @@ impl Directory {
         }
     }
 
-    /// The bytes have come to the device's copy, `from` there. What nobody needs any more is
-    /// returned.
+    /// The bytes have come to the device's copy, `from` there. Memory that is not needed any more
+    /// is returned.
     pub fn filled(&mut self, device: DeviceNumber, range: &Range<usize>, from: From) -> Vec<FreedMemory> {
         self.end_filling(device, range, from, true)
     }
@@ -426,15 +426,15 @@ impl Directory {
         }
     }
 
-    /// The device's copy, which is in use, is the only valid one from here on: it is written. What
-    /// nobody needs any more is returned.
+    /// The device's copy, which is in use, is the only valid one from here on: it is written.
+    /// Memory that is not needed any more is returned.
     pub fn writes(&mut self, device: DeviceNumber, range: &Range<usize>) -> Vec<FreedMemory> {
         self.pin(device, range);
         self.give(device, range, true)
     }
 
-    /// The use of a copy has ended; a region has `written` to it. What nobody needs any more is
-    /// returned.
+    /// The use of a copy has ended; a region has `written` to it. Memory that is not needed any
+    /// more is returned.
     pub fn give(&mut self, device: DeviceNumber, range: &Range<usize>, written: bool) -> Vec<FreedMemory> {
         self.clock += 1;
         let now = self.clock;
@@ -528,7 +528,7 @@ impl Directory {
         (dirty.into_iter().filter_map(|(start, _)| self.begin_saving(start)).collect(), !saving.is_empty())
     }
 
-    /// The bytes have gone to the host. What nobody needs any more is returned.
+    /// The bytes have gone to the host. Memory that is not needed any more is returned.
     pub fn saved(&mut self, save: &Save) -> Vec<FreedMemory> {
         let start = save.host.start;
         if let Some(datum) = self.data.get_mut(&start) {

@@ -3,7 +3,7 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`graph`] | tasks with their costs and sizes, what they pass to each other; devices and what lies between them |
-//! | [`policy`] | the trait of all policies, and what a policy is notified of a task and the devices |
+//! | [`policy`] | the trait of all policies, and what a policy gets to know of a task and the devices |
 //! | [`online`] | policies that decide when a task is ready: round robin, earliest start, least loaded, by hand |
 //! | [`heft`], [`insertion`] | schedules of a graph that is known ahead: HEFTMC and ISHMC |
 //! | [`planned`] | those two as policies |

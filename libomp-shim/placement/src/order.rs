@@ -104,7 +104,7 @@ impl TaskOrder {
         id
     }
 
-    /// The task is one of those whose times are reported together ([`TaskOrder::learn`]).
+    /// The task is one of those whose times are learned together ([`TaskOrder::learn`]).
     pub fn set_kind(&mut self, id: Id, kind: usize) {
         if let Some(node) = self.node(id) {
             node.kind = kind;

@@ -1,4 +1,4 @@
-//! What a policy is ([`PlacementPolicy`]), and what it is notified.
+//! What a policy is ([`PlacementPolicy`]), and what it gets to know of a task and the devices.
 //!
 //! A policy is asked for the device of one task at a time, when the task is ready to run:
 //! [`PlacementPolicy::choose`]. One that knows graphs ahead is given the graph before:
@@ -22,7 +22,7 @@ pub struct PlacementRequest {
 pub struct View {
     /// Bytes of its memory that the task would need beyond what is there: copies, results, scratch.
     pub need: u64,
-    /// Bytes of its memory that nobody uses; [`u64::MAX`] where there is no limit.
+    /// Bytes of its memory that are free; [`u64::MAX`] where there is no limit.
     pub room: u64,
     /// Bytes of the task's data that are there already.
     pub present: u64,

@@ -99,7 +99,7 @@ impl GraphRecord {
     /// The graph. Numbers of tasks that did not run stand for empty ones.
     ///
     /// # Errors
-    /// Tasks were reported in an order in which they could not run.
+    /// Tasks were recorded in an order in which they could not run.
     pub fn graph(&self) -> Result<Graph, String> {
         let absent = || GraphTask { name: "-".into(), costs: vec![0.0], keeps: 0, scratch: 0 };
         let tasks = self.tasks.iter().map(|task| task.clone().unwrap_or_else(absent)).collect();

@@ -1,6 +1,6 @@
 //! The judge of schedules: replays one in time, from the graph alone, and finds whatever is wrong
-//! with it. Shares no code with those who make schedules ([`crate::space`]), except for what a task
-//! needs for how long, which is reported there.
+//! with it. Shares no code with the modules that make schedules ([`crate::space`]), except for
+//! [`until`]: how long a task's data stay in memory.
 
 use crate::Time;
 use crate::graph::{Graph, GraphMachine, GraphSchedule};
@@ -11,7 +11,7 @@ use crate::space::until;
 pub struct ReplayOutcome {
     /// When the last task ends.
     pub makespan: Time,
-    /// Of a device's memory, the share that nobody uses when a task starts there, on average over
+    /// Of a device's memory, the share that is free when a task starts there, on average over
     /// the tasks; 1 on devices without a limit.
     pub waste: f64,
     /// Per device: the most bytes in use at one time.

@@ -14,19 +14,19 @@
 //! window for all depths regions that wait for their own could fill it
 //! (`mpi-bridge/tests/model_steal.rs` shows both).
 //!
-//! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks
-//! anybody, once ([`ATTEMPTS`]). Word of work ([`Tip`]) comes along with regions, with answers to
+//! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks any
+//! rank, once ([`ATTEMPTS`]). Word of work ([`Tip`]) comes along with regions, with answers to
 //! steals in vain, and to ranks that are *notified*. An origin that had nothing to give keeps the
 //! thief's name. It notifies the thief once when regions wait again, with itself or with an origin
-//! that it hears of. Where nobody has left a name lifelines are reported, seldom ([`RankRange`]),
-//! so that also ranks hear of work that have never had any. A notified rank gets a region if it is
-//! in time, and with it word of those that still wait, which it passes on.
+//! that it hears of. Where no thief has left a name, lifelines are notified, seldom
+//! ([`RankRange`]). So ranks that have never had work hear of it, too. A notified rank gets a
+//! region if it is in time, and with it word of those that still wait, which it passes on.
 //!
 //! *Silence.* A thief asks when a region has ended, when it was notified that regions wait
 //! somewhere, and again after an answer; never by itself. After aborted steals in a row it asks no
-//! more until a region or word of work comes. Word is reported only when regions come, begin to
-//! wait or begin, or it is the halved rest of such word. So ranks without work send nothing, and
-//! the end of the program can be found.
+//! more until a region or word of work comes. New word is sent only when regions come, begin to
+//! wait or begin; word that is passed on is halved. So ranks without work send nothing, and the end
+//! of the program can be found.
 //!
 //! Rejected:
 //! * Sending regions from rank to rank as TagHit does: data would have to follow, and results would
@@ -73,7 +73,7 @@ pub struct StealQueue<T> {
     under_way: Vec<[u32; DEPTHS]>,
     /// The oldest first.
     waiting: VecDeque<StealableRegion<T>>,
-    /// Devices that got nothing, and were not notified of anything since.
+    /// Devices that got nothing, and have not been notified of work since.
     names: RankNames,
 }
 
@@ -99,7 +99,7 @@ impl<T> StealQueue<T> {
         self.waiting.len()
     }
 
-    /// Does nobody wait?
+    /// Does no region wait?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -140,7 +140,7 @@ impl<T> StealQueue<T> {
         Some(region)
     }
 
-    /// A region that had begun has ended. [`StealQueue::next`] tells who follows.
+    /// A region that had begun has ended. [`StealQueue::next`] returns the region that follows.
     pub fn ended(&mut self, device: usize, depth: usize) {
         let under_way = &mut self.row(device)[depth];
         *under_way = under_way.saturating_sub(1);
@@ -186,19 +186,19 @@ impl<T> StealQueue<T> {
         Stolen { taken: taken.max(begin.len()), begin }
     }
 
-    /// `thief` is to be reported when regions wait.
+    /// `thief` is to be notified when regions wait.
     pub fn remember(&mut self, thief: usize) {
         self.names.leave(thief);
     }
 
-    /// A region has begun to wait, or one has begun while others wait: who is to be notified of
-    /// them, if anybody.
+    /// A region has begun to wait, or one has begun while others wait. Returns the device that is
+    /// to be notified of them, if any.
     pub fn announce(&mut self, place: RankRange) -> Option<usize> {
         if self.waiting.is_empty() { None } else { self.names.next(place, [None; 2]) }
     }
 
-    /// Regions wait with another origin, which is this device if it is one: who is to be notified
-    /// of them, if anybody.
+    /// Regions wait with another origin, which is the device `origin` if it is a device. Returns
+    /// the device that is to be notified of them, if any.
     pub fn passes_on(&mut self, place: RankRange, origin: Option<usize>) -> Option<usize> {
         self.names.next(place, [place.device, origin])
     }

@@ -59,7 +59,7 @@ fn bind_initial(thread: &Thread) {
 
 /// Binds the running thread if it is an initial one that has not been: what it is about to say
 /// depends on it. Under `KMP_AFFINITY=reset` it stays where it is.
-pub fn flush(here: CurrentThread) {
+pub fn bind_if_initial(here: CurrentThread) {
     let settings = env::settings();
     if settings.places.is_some() && !settings.affinity_reset && here.team().plan().level == 0 {
         bind_initial(here.thread);

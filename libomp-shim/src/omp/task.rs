@@ -473,7 +473,7 @@ impl Task {
     /// Returns true if tools are notified of the task's events: it is an implicit task, or has a
     /// record.
     #[inline(always)]
-    pub fn is_notified_of(&self) -> bool {
+    pub fn is_reported(&self) -> bool {
         self.flags().0 & (TaskFlags::EXPLICIT.0 | TaskFlags::RECORDED.0) != TaskFlags::EXPLICIT.0
     }
     /// Returns true for an explicit task.

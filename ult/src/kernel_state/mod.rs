@@ -178,7 +178,7 @@ pub fn changing(settings: &[KernelSetting], call: impl FnOnce() -> isize) -> isi
         if value != KernelSetting::UNREPRESENTABLE {
             host.has.note(setting, value);
             tls_block.state.keep().note(setting, value);
-            if let Some(tid) = tls_block.tls_donor_number().filter(|_| setting.is_notified_to_others()) {
+            if let Some(tid) = tls_block.tls_donor_number().filter(|_| setting.is_visible_to_others()) {
                 // The donor only answers questions about the thread.
                 let _ = setting.set_of(tid, value);
             }

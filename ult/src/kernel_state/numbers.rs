@@ -82,7 +82,7 @@ impl KernelSetting {
     }
 
     /// Does the kernel show the setting to other threads, so that a donor has to have it, too?
-    pub(super) fn is_notified_to_others(self) -> bool {
+    pub(super) fn is_visible_to_others(self) -> bool {
         matches!(self, KernelSetting::Nice | KernelSetting::IoPriority | KernelSetting::Scheduling)
     }
 

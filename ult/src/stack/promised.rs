@@ -164,8 +164,8 @@ pub fn release(threads: usize) {
 pub fn limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: `limit` may be written.
-    let notified = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
-    (notified && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    (is_known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 /// Maps a stack with [`LEFT_OVER`] to spare, and pools it.

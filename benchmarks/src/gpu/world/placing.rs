@@ -1,14 +1,14 @@
 //! Which GPU a task goes to, and when that is said.
 //!
-//! A task is placed when all that it waits for has ended, the first by
-//! [`Order`](placement::order::TaskOrder) first, as long as few are placed that have not ended.
+//! A task is placed when all tasks that it waits for have ended, as long as few placed tasks have
+//! not ended. The first task by [`TaskOrder`](placement::order::TaskOrder) goes first.
 //! *Ahead*, when all tasks that it waits for are placed, it can be placed where most of its data
 //! will be, if the policy wants it there. Then it follows them in a stream of the GPU, without the
 //! host. A task that would do better elsewhere waits until it is ready, since by then tasks may
 //! have come that belong there. Even so, tasks placed ahead make their GPU look busier than GPUs
 //! whose next tasks are not made yet, and blocks wander about (`docs/gpu-model.md`, the stencil).
-//! So this is not the default. Of functions of which none has ended, so that nobody knows how long
-//! they take, few are placed.
+//! So this is not the default. As long as no task of a function has ended, its time is not known,
+//! and few of its tasks are placed.
 
 use placement::directory::DeviceNumber;
 use placement::forecast::ForecastHandle;
@@ -19,7 +19,7 @@ use std::time::Instant;
 use super::super::GpuTime;
 use super::{GpuEvent, GpuJob, GpuMapping, GpuSimulation, HOST};
 
-/// Tasks for each GPU that are placed while nobody knows how long the next one takes.
+/// Tasks for each GPU that are placed while the time of the next one is not known.
 const UNKNOWN: usize = 2;
 
 /// Tasks that are looked at, if the first ones had better wait.
@@ -81,7 +81,7 @@ impl GpuSimulation<'_> {
         self.jobs[task].before.iter().filter_map(|&before| self.jobs[before].handle).collect()
     }
 
-    /// What the policy is notified of a GPU, by a fresh forecast.
+    /// What the policy gets to know of a GPU, by a fresh forecast.
     fn view(&self, task: usize, gpu: usize, before: &[ForecastHandle]) -> View {
         let (job, found) =
             (&self.jobs[task], self.ahead.find(gpu as DeviceNumber, &self.jobs[task].uses, &self.machine));
@@ -118,7 +118,7 @@ impl GpuSimulation<'_> {
         }
         let &GpuJob { kind, expected, .. } = &self.jobs[task];
         self.ahead.place(gpu as DeviceNumber, &self.jobs[task].uses);
-        // Who places everything at once does without.
+        // A setting that places everything at once does without a forecast.
         self.jobs[task].handle =
             self.setting.patient.then(|| self.forecast.place(gpu, kind, expected, bring, &before));
         self.outcome.mapping += begin.elapsed();

@@ -1,8 +1,8 @@
-//! Whom a rank tells that regions wait somewhere: the names that thieves have left with it, and
-//! *lifelines*.
+//! Which ranks a rank notifies that regions wait somewhere: the names that thieves have left with
+//! it, and *lifelines*.
 //!
-//! A thief that got nothing leaves its name, and is reported once. So word of work spreads to those
-//! that have none, and costs nothing where all are busy. Where no thief has left a name a lifeline
+//! A thief that got nothing leaves its name, and is notified once. So word of work spreads to ranks
+//! that have none, and costs nothing where all are busy. Where no thief has left a name, a lifeline
 //! is notified: a rank at a distance of 1, 2, 4, … in turn. So any rank reaches any other in as
 //! many steps as their number has bits. This is the hypercube of Saraswat et al., *Lifeline-based
 //! global load balancing*, PPoPP 2011. There thieves leave their names along its edges, and so ask
@@ -16,8 +16,8 @@
 
 use std::collections::VecDeque;
 
-/// Occasions between two lifelines that are reported, at most. The first is reported at once, and
-/// the occasions in between double.
+/// Occasions between two lifelines that are notified, at most. The first lifeline is notified at
+/// once, and the occasions in between double.
 pub const PACE: u32 = 64;
 
 /// Where a rank is among the devices.
@@ -33,7 +33,7 @@ impl RankRange {
     fn lifeline(self, number: u32) -> Option<usize> {
         let distances = usize::BITS - self.devices.saturating_sub(1).leading_zeros();
         let distance = 1 << number.checked_rem(distances)?;
-        // Who is no device counts as the one before the first.
+        // A rank that is no device counts as the one before the first.
         let other = (self.device.unwrap_or(self.devices - 1) + distance) % self.devices;
         (self.device != Some(other)).then_some(other)
     }
@@ -57,14 +57,14 @@ impl Default for RankNames {
 }
 
 impl RankNames {
-    /// This device is to be reported.
+    /// This device is to be notified.
     pub fn leave(&mut self, device: usize) {
         if !self.left.contains(&device) {
             self.left.push_back(device);
         }
     }
 
-    /// There is reason to tell somebody, but not `except`: whom. A name is forgotten then.
+    /// A device is to be notified, but none of `except`. Returns which; its name is forgotten then.
     pub fn next(&mut self, place: RankRange, except: [Option<usize>; 2]) -> Option<usize> {
         let may = |&device: &usize| !except.contains(&Some(device));
         if let Some(at) = self.left.iter().position(may) {

@@ -1,7 +1,7 @@
 //! A device's part in stealing: when it may ask, and what it knows of origins that have work.
 //!
-//! What may not live here: whom it asks when it knows of nobody (`ult::victim`), and whom it tells
-//! ([`super::names`]).
+//! What may not live here: which rank it asks when it knows of no work (`ult::victim`), and which
+//! ranks are notified ([`super::names`]).
 
 /// Aborted steals in a row after which a thief that knows of no work asks no more. A second one
 /// finds little that word of work does not bring, and where all have the same each thief has one
@@ -23,14 +23,14 @@ pub struct Tip {
 }
 
 impl Tip {
-    /// What is reported to others, if anything.
+    /// The half that is passed on to another rank, if any.
     #[must_use]
     pub fn half(self) -> Option<Self> {
         (self.waiting > 1).then_some(Self { waiting: self.waiting / 2, ..self })
     }
 }
 
-/// Whom a thief has asked that is not answered yet.
+/// Which rank a thief has asked that has not answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ThiefAsked {
     Nobody,
@@ -67,13 +67,13 @@ impl Thief {
         self.tip.filter(|_| self.left[1] > 0).map(|tip| tip.origin)
     }
 
-    /// May it ask somebody? Not while an answer is to come, nor after too many aborted steals.
+    /// May it ask a rank? Not while an answer is to come, nor after too many aborted steals.
     #[must_use]
     pub fn may_ask(&self) -> bool {
         self.asked == ThiefAsked::Nobody && (self.left[0] > 0 || self.followed().is_some())
     }
 
-    /// It asks: the origin that it knows of, or anybody (`None`).
+    /// It asks: the origin that it knows of, or any rank (`None`).
     pub fn asks(&mut self) -> Option<usize> {
         let origin = self.followed();
         self.asked = if origin.is_some() { ThiefAsked::Origin } else { ThiefAsked::Anybody };
@@ -110,15 +110,15 @@ impl Thief {
         });
     }
 
-    /// It is notified of regions that wait. Of two such words it keeps the better one.
-    pub fn is_notified(&mut self, tip: Tip) {
+    /// It is notified of regions that wait. Of two such tips it keeps the better one.
+    pub fn take_tip(&mut self, tip: Tip) {
         if self.tip.is_none_or(|old| old.origin == tip.origin || old.waiting < tip.waiting) {
             self.tip = Some(tip);
         }
     }
 
-    /// What it says to a rank that it has nothing for.
-    pub fn notifies(&mut self, asker: usize) -> Option<Tip> {
+    /// The tip for a rank that asks here and gets no region.
+    pub fn tip_for(&mut self, asker: usize) -> Option<Tip> {
         let tip = self.tip.filter(|tip| tip.origin != asker)?.half()?;
         self.tip = Some(tip);
         Some(tip)
@@ -151,7 +151,7 @@ mod tests {
     fn a_tip_is_followed_once_whatever_attempts_are_left() {
         let mut thief = Thief::with_limits(0, 1);
         assert!(!thief.may_ask());
-        thief.is_notified(FAR);
+        thief.take_tip(FAR);
         assert_eq!((thief.may_ask(), thief.asks()), (true, Some(7)));
         thief.is_answered(7, false, Some(Tip { origin: 8, waiting: 9 }));
         assert!(!thief.may_ask(), "it follows one in vain");
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn a_tip_dies_by_being_reported_and_by_time() {
         let mut thief = Thief::default();
-        thief.is_notified(FAR);
-        assert_eq!(thief.notifies(7), None, "who asks has it");
+        thief.take_tip(FAR);
+        assert_eq!(thief.tip_for(7), None, "who asks has it");
         assert_eq!(
-            [thief.notifies(1), thief.notifies(2), thief.notifies(3)],
+            [thief.tip_for(1), thief.tip_for(2), thief.tip_for(3)],
             [Some(Tip { waiting: 2, ..FAR }), Some(Tip { waiting: 1, ..FAR }), None]
         );
         assert_eq!(thief.asks(), Some(7));
@@ -178,11 +178,11 @@ mod tests {
     #[test]
     fn the_better_word_is_kept_and_the_newest_of_one_origin() {
         let mut thief = Thief::default();
-        thief.is_notified(FAR);
-        thief.is_notified(Tip { origin: 8, waiting: 4 });
+        thief.take_tip(FAR);
+        thief.take_tip(Tip { origin: 8, waiting: 4 });
         assert_eq!(thief.tip, Some(FAR));
-        thief.is_notified(Tip { origin: 8, waiting: 6 });
-        thief.is_notified(Tip { origin: 8, waiting: 2 });
+        thief.take_tip(Tip { origin: 8, waiting: 6 });
+        thief.take_tip(Tip { origin: 8, waiting: 2 });
         assert_eq!(thief.tip, Some(Tip { origin: 8, waiting: 2 }));
         thief.region_came(Some(Tip { origin: 7, waiting: 0 }));
         assert_eq!(thief.followed(), Some(8));

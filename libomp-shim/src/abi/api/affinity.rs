@@ -39,7 +39,7 @@ fn partition() -> Range<u32> {
 /// The running thread, bound if it is to be.
 pub(super) fn resolved() -> CurrentThread {
     let here = CurrentThread::get();
-    binding::flush(here);
+    binding::bind_if_initial(here);
     here
 }
 

@@ -9,7 +9,7 @@ use crate::omp::depend::Dependence;
 use crate::omp::device::place::versions::VersionDatum;
 use crate::omp::device::place::{hints, only};
 use crate::omp::device::version::{self, VersionChoice};
-use crate::omp::device::work::{self, DeviceTaskFunction, DeviceTaskKind};
+use crate::omp::device::work::{self, DeviceTaskFunction, DeviceTaskWork};
 use crate::omp::device::{borrowed, choose};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::{RemoteFault, RemoteHandle};
@@ -141,7 +141,7 @@ pub unsafe extern "C-unwind" fn ompx_cuda_task(
         let future = unsafe { made(future) };
         work::create(
             CurrentThread::get(),
-            DeviceTaskKind { device, function, arguments, future },
+            DeviceTaskWork { device, function, arguments, future },
             items.into_iter(),
         );
         Ok(())

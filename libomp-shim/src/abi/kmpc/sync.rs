@@ -61,7 +61,7 @@ pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, 
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
     ult::sched::poll();
-    if watch::anybody() {
+    if watch::any_watcher() {
         return flush_watched();
     }
     flush();

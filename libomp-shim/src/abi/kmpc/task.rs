@@ -259,7 +259,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     prepare(task_ref);
     let here = CurrentThread::get();
     taskgraph::record(here, task_ref, is_plain(task_ref), relocate, core::iter::empty());
-    if watch::anybody() {
+    if watch::any_watcher() {
         submit_watched(here, task)
     } else {
         task::submit_as::<false>(here, task)

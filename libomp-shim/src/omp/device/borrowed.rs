@@ -105,8 +105,8 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, R
     if !task.flags().has(TaskFlags::EXPLICIT) {
         return Err(RemoteFault::Task);
     }
-    let notified = || WISHES.of(task).filter(|_| task.flags().has(TaskFlags::QUEUES));
-    let number = number.or_else(notified).unwrap_or_else(|| task.icv.get().default_device.into());
+    let wished = || WISHES.of(task).filter(|_| task.flags().has(TaskFlags::QUEUES));
+    let number = number.or_else(wished).unwrap_or_else(|| task.icv.get().default_device.into());
     let mut all = BORROWED.of(task).unwrap_or_default();
     if let Some(borrowed) =
         all.iter().find(|borrowed| number == i64::from(ANY_GPU) || i64::from(borrowed.slot.number) == number)
@@ -155,16 +155,16 @@ fn close(borrowed: &Borrowed) {
 ///
 /// # Errors
 /// Some of it failed: where, and how.
-pub fn complete_all(here: CurrentThread) -> Result<(), (&'static DeviceSlot, DeviceFailure)> {
-    complete_with(here, |slot, operation| transfer::complete(&*slot.device, operation), |_| ())
+pub fn wait_for_work(here: CurrentThread) -> Result<(), (&'static DeviceSlot, DeviceFailure)> {
+    wait_for_work_with(here, |slot, operation| transfer::wait_for(&*slot.device, operation), |_| ())
 }
 
-/// [`complete_all`], with a way to wait for the work on a device. `over` is called when all of it
+/// [`wait_for_work`], with a way to wait for the work on a device. `over` is called when all of it
 /// is over, with whether it went well. After that the tasks are waited for that this task follows.
 ///
 /// # Errors
 /// As there.
-pub fn complete_with(
+pub fn wait_for_work_with(
     here: CurrentThread,
     mut complete: impl FnMut(&'static DeviceSlot, DeviceOperation) -> Result<(), DeviceFailure>,
     over: impl FnOnce(bool),
@@ -191,11 +191,11 @@ pub fn complete_with(
     all.iter().zip(results).try_for_each(|(borrowed, result)| result.map_err(|why| (borrowed.slot, why)))
 }
 
-/// [`complete_all`] for a task of the program. There is no future to report its failure to, so a
+/// [`wait_for_work`] for a task of the program. There is no future to report its failure to, so a
 /// failure ends the program.
 #[cold]
 pub fn end(here: CurrentThread) {
-    if let Err((slot, why)) = complete_all(here) {
+    if let Err((slot, why)) = wait_for_work(here) {
         fail(slot, "a task's work on its stream", &why);
     }
 }

@@ -8,7 +8,7 @@
 use super::interface::{Convention, DeviceCode, DeviceFailure, Launch};
 use super::map::{self, Brought, MapEntered, MapHolder, MapItem, MapRole};
 use super::place::{Reservation, writers};
-use super::transfer::complete;
+use super::transfer::wait_for;
 use super::{DeviceSlot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::task;
@@ -53,7 +53,7 @@ pub unsafe fn run(
     stays_resident: bool,
 ) {
     let here = CurrentThread::get();
-    let notified = hook::begins(ToolTarget::Region, Some(slot));
+    let construct = hook::begins(ToolTarget::Region, Some(slot));
     let running = slot.begin();
     if promise.is_none() {
         writers::note(region.items, slot.number);
@@ -100,13 +100,13 @@ pub unsafe fn run(
     if entered.leaves_nothing && is_the_task {
         chain::queued_as(CurrentThread::get(), slot, operation, stays_resident);
     }
-    or_fail(slot, "a target region", complete(&*slot.device, operation));
+    or_fail(slot, "a target region", wait_for(&*slot.device, operation));
     chain::wait(here.task);
     promise.iter_mut().for_each(Reservation::land);
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, items, &entered, &brought, holder) };
     drop(blocks);
-    hook::ends(notified);
+    hook::ends(construct);
 }
 
 /// Leaves what [`map::enter`] entered.
@@ -114,7 +114,7 @@ pub unsafe fn run(
 /// # Safety
 /// As [`run`].
 pub unsafe fn end(slot: &DeviceSlot, items: &[MapItem], entered: &MapEntered) {
-    notified(slot, ToolTarget::ExitData, || {
+    with_tools(slot, ToolTarget::ExitData, || {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
@@ -169,7 +169,7 @@ fn leaving(item: &MapItem, absent: bool) -> Option<MapItem> {
 /// # Safety
 /// The storage of the items is valid on the host.
 pub unsafe fn enter_data(slot: &DeviceSlot, items: &[MapItem]) -> MapEntered {
-    notified(slot, ToolTarget::EnterData, || {
+    with_tools(slot, ToolTarget::EnterData, || {
         hook::maps(slot, items, true);
         let others = array::lists::keep(CurrentThread::get(), slot, items);
         // SAFETY: as the caller says.
@@ -182,7 +182,7 @@ pub unsafe fn enter_data(slot: &DeviceSlot, items: &[MapItem]) -> MapEntered {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn exit_data(slot: &DeviceSlot, items: &[MapItem]) {
-    notified(slot, ToolTarget::ExitData, || {
+    with_tools(slot, ToolTarget::ExitData, || {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
@@ -197,7 +197,7 @@ pub unsafe fn exit_data(slot: &DeviceSlot, items: &[MapItem]) {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn update(slot: &DeviceSlot, items: &[MapItem]) {
-    notified(slot, ToolTarget::Update, || {
+    with_tools(slot, ToolTarget::Update, || {
         array::lists::update(CurrentThread::get(), items);
         // SAFETY: as the caller says.
         or_fail(slot, "target update", unsafe { map::update(slot, items) });
@@ -205,10 +205,10 @@ pub unsafe fn update(slot: &DeviceSlot, items: &[MapItem]) {
 }
 
 /// Tells of a construct of this kind around `construct`.
-fn notified<T>(slot: &DeviceSlot, kind: ToolTarget, construct: impl FnOnce() -> T) -> T {
-    let notified = hook::begins(kind, Some(slot));
+fn with_tools<T>(slot: &DeviceSlot, kind: ToolTarget, construct: impl FnOnce() -> T) -> T {
+    let began = hook::begins(kind, Some(slot));
     let result = construct();
-    hook::ends(notified);
+    hook::ends(began);
     result
 }
 

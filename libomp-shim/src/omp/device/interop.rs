@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::interface::{DeviceFailure, DeviceOperation, Handles, Stream};
-use super::transfer::complete;
+use super::transfer::wait_for;
 use super::{DeviceSlot, fail};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::report;
@@ -289,7 +289,7 @@ fn meet(
         Some((object.slot, object.mark().unwrap_or_else(|why| fail(object.slot, what, &why))?))
     });
     if let (Some((slot, operation)), false) = (marked, nowait) {
-        complete(&*slot.device, operation).unwrap_or_else(|why| fail(slot, what, &why));
+        wait_for(&*slot.device, operation).unwrap_or_else(|why| fail(slot, what, &why));
     }
     held.into_iter().for_each(|node| depend::leave(here, node));
     if let (Some((slot, operation)), true) = (marked, nowait) {
@@ -323,7 +323,7 @@ fn defer(here: CurrentThread, foreign: Foreign, items: impl Iterator<Item = Depe
 unsafe fn run(_: &Thread, task: &Task, _discarded: bool) -> bool {
     // SAFETY: `defer` has written it; nothing in it is to be dropped.
     let foreign = unsafe { &*task.payload().cast::<Foreign>() };
-    complete(&*foreign.slot.device, foreign.operation)
+    wait_for(&*foreign.slot.device, foreign.operation)
         .unwrap_or_else(|why| fail(foreign.slot, foreign.what, &why));
     true
 }

@@ -6,7 +6,7 @@ use super::interface::{DeviceAddress, DeviceFailure};
 use super::pipeline::{self, InDevice};
 use super::rank::gpus;
 use super::table::{Mapped, MappedRange, Origin};
-use super::transfer::{TransferBatch, complete, to_device, to_host};
+use super::transfer::{TransferBatch, to_device, to_host, wait_for};
 use super::{DeviceSlot, count, get};
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
@@ -124,16 +124,16 @@ unsafe fn copy_untold(
                 Ok(())
             }
             (Side::Device(slot), Side::Host) => {
-                complete(&*slot.device, slot.device.copy_in(to.1, from.1 as *const u8, size)?)
+                wait_for(&*slot.device, slot.device.copy_in(to.1, from.1 as *const u8, size)?)
             }
             (Side::Host, Side::Device(slot)) => {
-                complete(&*slot.device, slot.device.copy_out(to.1 as *mut u8, from.1, size)?)
+                wait_for(&*slot.device, slot.device.copy_out(to.1 as *mut u8, from.1, size)?)
             }
             (Side::Device(a), Side::Device(b)) if core::ptr::eq(a, b) => {
-                complete(&*a.device, a.device.copy_within(to.1, from.1, size)?)
+                wait_for(&*a.device, a.device.copy_within(to.1, from.1, size)?)
             }
             (Side::Device(a), Side::Device(b)) => match directly(a, b) {
-                Some(peer) => complete(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
+                Some(peer) => wait_for(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
                 None => match gpus::nearer(a, b) {
                     Some(rank) => rank.copies((a, to.1), (b, from.1), size),
                     None => {

@@ -69,7 +69,7 @@ impl TransferEnd for InDevice<'_> {
     }
 
     fn complete(&self, operation: DeviceOperation) -> Result<(), DeviceFailure> {
-        transfer::complete(self.device, operation)
+        transfer::wait_for(self.device, operation)
     }
 }
 

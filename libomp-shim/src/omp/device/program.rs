@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::DeviceSlot;
 use super::interface::{DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, Release};
 use super::table::{Mapped, Origin};
-use super::transfer::complete;
+use super::transfer::wait_for;
 use crate::omp::lock::Lock;
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
@@ -296,7 +296,7 @@ fn function(slot: &DeviceSlot, variable: DeviceAddress) -> Option<DeviceAddress>
     // SAFETY: the variable is as large as an address.
     let copy =
         unsafe { slot.device.copy_out((&raw mut function).cast(), variable, size_of::<DeviceAddress>()) };
-    copy.and_then(|operation| complete(&*slot.device, operation)).ok()?;
+    copy.and_then(|operation| wait_for(&*slot.device, operation)).ok()?;
     Some(function)
 }
 

@@ -161,7 +161,7 @@ impl<'a> TransferBatch<'a> {
     pub fn finish(self) -> Result<(), DeviceFailure> {
         let device = &*self.slot.device;
         // All are waited for: the memory they use may go only then.
-        let results: Vec<_> = self.begun.into_iter().map(|o| complete(device, o)).collect();
+        let results: Vec<_> = self.begun.into_iter().map(|o| wait_for(device, o)).collect();
         let outcome: Result<(), DeviceFailure> = results.into_iter().collect();
         match (self.sizes, self.since) {
             ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => {
@@ -187,7 +187,7 @@ pub fn to_host(slot: &DeviceSlot, to: usize, from: DeviceAddress, bytes: usize) 
 }
 
 unsafe extern "C" fn wake(worker: *mut ()) {
-    // SAFETY: `complete` passed its worker, and those are never freed.
+    // SAFETY: `wait_for` passed its worker, and those are never freed.
     unsafe { (*worker.cast::<ult::worker::Worker>()).wake() };
 }
 
@@ -213,7 +213,7 @@ pub fn has_room() -> bool {
 ///
 /// # Errors
 /// It failed.
-pub fn complete(device: &dyn Device, operation: DeviceOperation) -> Result<(), DeviceFailure> {
+pub fn wait_for(device: &dyn Device, operation: DeviceOperation) -> Result<(), DeviceFailure> {
     if operation == DeviceOperation::DONE {
         return Ok(());
     }

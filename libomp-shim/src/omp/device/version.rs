@@ -163,7 +163,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
         return true;
     }
     let (name, result) = carry_out(&versions);
-    work::notify(name, versions.future, result);
+    work::finish(name, versions.future, result);
     true
 }
 
@@ -274,11 +274,11 @@ fn on_gpu(
     let admission = share.has_put();
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
-    let completed = borrowed::complete_with(
+    let completed = borrowed::wait_for_work_with(
         CurrentThread::get(),
         |on, operation| match share.take_if(|_| on.number == slot.number) {
             Some(share) => versions::complete(share, on, operation),
-            None => transfer::complete(&*on.device, operation),
+            None => transfer::wait_for(&*on.device, operation),
         },
         |_| drop(admission),
     );

@@ -23,7 +23,7 @@ use crate::omp::thread::{CurrentThread, Thread};
 pub type DeviceTaskFunction = unsafe extern "C-unwind" fn(*mut c_void, *const c_void) -> c_int;
 
 /// What a task does.
-pub struct DeviceTaskKind {
+pub struct DeviceTaskWork {
     /// Which device, or [`borrowed::ANY_GPU`].
     pub device: i32,
     /// The function.
@@ -35,14 +35,14 @@ pub struct DeviceTaskKind {
 }
 
 /// A task's payload: what it does, and accesses that name blocks of arrays.
-struct Payload(DeviceTaskKind, Vec<Dependence>);
+struct Payload(DeviceTaskWork, Vec<Dependence>);
 
 const _: () = assert!(align_of::<Payload>() <= align_of::<Task>());
 
 /// Creates the task, as a child of the running one. Its device [exists](borrowed::exists).
 pub fn create(
     here: CurrentThread,
-    work: DeviceTaskKind,
+    work: DeviceTaskWork,
     items: impl ExactSizeIterator<Item = Dependence> + Clone,
 ) {
     // Untied: while it waits for its device its thread may begin others.
@@ -82,12 +82,12 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     if discarded {
         discard(work.future);
     } else {
-        notify(work.function as usize, work.future, carry_out(&work, &blocks));
+        finish(work.function as usize, work.future, carry_out(&work, &blocks));
     }
     true
 }
 
-fn carry_out(work: &DeviceTaskKind, blocks: &[Dependence]) -> Result<(), DeviceTaskFailure> {
+fn carry_out(work: &DeviceTaskWork, blocks: &[Dependence]) -> Result<(), DeviceTaskFailure> {
     let mut admission = match work.device {
         borrowed::ANY_GPU => Some(
             place::tasks::take(work.function as usize, blocks)
@@ -116,9 +116,9 @@ fn carry_out(work: &DeviceTaskKind, blocks: &[Dependence]) -> Result<(), DeviceT
             admission.ends(well && said == 0);
         }
     };
-    let completed = borrowed::complete_with(
+    let completed = borrowed::wait_for_work_with(
         CurrentThread::get(),
-        |slot, operation| transfer::complete(&*slot.device, operation),
+        |slot, operation| transfer::wait_for(&*slot.device, operation),
         over,
     )
     .map_err(|(slot, why)| {
@@ -143,7 +143,7 @@ pub(super) fn discard(future: Option<RemoteHandle>) {
 
 /// A task of the function at this address has ended with this result: its future is set. If the
 /// task failed, a line says so, and without a future the program ends.
-pub(super) fn notify(function: usize, future: Option<RemoteHandle>, result: Result<(), DeviceTaskFailure>) {
+pub(super) fn finish(function: usize, future: Option<RemoteHandle>, result: Result<(), DeviceTaskFailure>) {
     match result {
         Ok(()) => set(future, By::Handler),
         Err(why) => complain(function, future, &why),

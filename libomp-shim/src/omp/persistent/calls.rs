@@ -11,7 +11,7 @@ use super::order::{AwaitedFuture, PersistentOperation, RemoteFunction};
 use super::wire::Tail;
 use super::{credit, devices, task, wire};
 use crate::omp::check::waits::{self, FutureSource};
-use crate::omp::device::rank::remote::complete;
+use crate::omp::device::rank::remote::wait_for_copies;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::{Owner, RemoteFault, RemoteHandle, depth_here, future, me, owner};
@@ -72,7 +72,7 @@ fn home_rank(task: RemoteHandle) -> Result<Owner, RemoteFault> {
 pub fn ask(letters: &[TaskLetter<'_>]) -> Result<(), RemoteFault> {
     let owners = letters.iter().map(|letter| known(letter.task)).collect::<Result<Vec<_>, _>>()?;
     if let Some(cluster) = cluster() {
-        complete(cluster).map_err(|_| RemoteFault::Ended)?;
+        wait_for_copies(cluster).map_err(|_| RemoteFault::Ended)?;
     }
     for letter in letters {
         credit::wait(letter.task.rank as u32);
@@ -81,7 +81,7 @@ pub fn ask(letters: &[TaskLetter<'_>]) -> Result<(), RemoteFault> {
     letters.iter().zip(owners).try_for_each(|(letter, owner)| {
         let (rank, size) = (letter.task.rank as u32, letter.bytes.len());
         credit::ask(rank, size);
-        post(letter, owner, depth).inspect_err(|_| credit::notified(rank, 1, size as u64))
+        post(letter, owner, depth).inspect_err(|_| credit::operations_ended(rank, 1, size as u64))
     })
 }
 
@@ -238,7 +238,7 @@ pub fn free_all() -> Result<(), RemoteFault> {
 fn everywhere(free: bool) -> Result<Vec<AwaitedAnswer>, RemoteFault> {
     let ranks = cluster().map_or(1, |cluster| cluster.ranks as i32);
     if let Some(cluster) = cluster() {
-        complete(cluster).map_err(|_| RemoteFault::Ended)?;
+        wait_for_copies(cluster).map_err(|_| RemoteFault::Ended)?;
     }
     let ask = |rank| {
         let awaited = AwaitedAnswer::begin(FutureSource::Tasks(rank));

@@ -98,7 +98,7 @@ pub fn done(source: u32, bytes: usize) {
 }
 
 /// Operations that were asked of a rank are over there.
-pub fn notified(rank: u32, operations: u64, bytes: u64) {
+pub fn operations_ended(rank: u32, operations: u64, bytes: u64) {
     account(rank).less(operations, bytes);
 }
 

@@ -10,7 +10,7 @@ use super::tray::{Tray, TrayParcel};
 use super::{fences, numbered, parcels, wire};
 use crate::omp::check::thing::Occurrence;
 use crate::omp::check::waits;
-use crate::omp::device::rank::remote::complete;
+use crate::omp::device::rank::remote::wait_for_copies;
 use crate::omp::device::rank::wire::bytes as words_as_bytes;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
@@ -104,7 +104,7 @@ fn execute(task: &Arc<PersistentTask>, args: &Bytes, depth: u8) -> Result<(), Re
     drop(noted);
     // Who hears of the end may rely on what it has copied elsewhere.
     if let Some(cluster) = cluster() {
-        drop(complete(cluster));
+        drop(wait_for_copies(cluster));
     }
     Ok(())
 }

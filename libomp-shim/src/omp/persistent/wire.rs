@@ -255,7 +255,7 @@ fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) 
         }
         REPLY => Addressee::Reply(wanted, c as u32),
         OVER => {
-            credit::notified(source, a, b);
+            credit::operations_ended(source, a, b);
             Addressee::Nobody
         }
         dist::ask::ALLOCATE..=dist::ask::UNMAP => {

@@ -17,7 +17,7 @@ use super::invoke::Invocation;
 use super::server::SERVER;
 use super::{RemoteFault, RemoteHandle, me};
 use crate::omp::device::rank::link::{blocks, opened};
-use crate::omp::device::rank::remote::complete;
+use crate::omp::device::rank::remote::wait_for_copies;
 use crate::omp::device::rank::wire::verb;
 use crate::omp::device::rank::{Cluster, cluster, modules, start};
 use crate::omp::report;
@@ -145,7 +145,7 @@ unsafe fn send(
     from: *const u8,
     length: usize,
 ) -> Result<(), RemoteFault> {
-    complete(cluster).map_err(|_| RemoteFault::Ended)?;
+    wait_for_copies(cluster).map_err(|_| RemoteFault::Ended)?;
     if length <= SMALL {
         let bytes: &[u8] = match length {
             0 => &[],

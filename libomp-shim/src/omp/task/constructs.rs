@@ -179,7 +179,7 @@ pub fn set_off(here: CurrentThread, flags: TaskFlags) {
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, and runs ready tasks
 /// meanwhile.
 pub fn taskwait(here: CurrentThread) {
-    if watch::anybody() {
+    if watch::any_watcher() {
         taskwait_watched(here);
     } else {
         join_children(here);

@@ -68,12 +68,12 @@ pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Tas
 /// creator cannot continue before the end of the task.
 #[inline(always)]
 fn include<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
-    if tool::is_on() { include_notified(here, task, run) } else { include_as::<false, R>(here, task, run) }
+    if tool::is_on() { include_cold(here, task, run) } else { include_as::<false, R>(here, task, run) }
 }
 
 #[cold]
 #[inline(never)]
-fn include_notified<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include_cold<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
     include_as::<true, R>(here, task, run);
 }
 
@@ -241,7 +241,7 @@ unsafe fn run_jobs(data: *mut ()) {
 unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
     // SAFETY: as the caller promises.
     unsafe {
-        if watch::anybody() {
+        if watch::any_watcher() {
             execute_watched(thread, task, whole, base)
         } else {
             execute_as::<false>(thread, task, whole, base)

@@ -185,7 +185,7 @@ pub type BarrierCall = (sync_points::BarrierKind, *const c_void);
 /// reached by `call`. `kind` tells tools which of these it is.
 #[inline]
 pub fn barrier(here: CurrentThread, call: BarrierCall, kind: impl FnOnce() -> SyncKind) -> bool {
-    if watch::anybody() { barrier_watched(here, call, kind()) } else { barrier_unwatched(here) }
+    if watch::any_watcher() { barrier_watched(here, call, kind()) } else { barrier_unwatched(here) }
 }
 
 #[inline(never)]
@@ -204,7 +204,7 @@ fn barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: Syn
 /// cancelled.
 #[inline]
 pub fn cancellable_barrier(here: CurrentThread, call: BarrierCall, kind: impl FnOnce() -> SyncKind) -> bool {
-    if watch::anybody() {
+    if watch::any_watcher() {
         cancellable_barrier_watched(here, call, kind())
     } else {
         cancellable_barrier_unwatched(here)

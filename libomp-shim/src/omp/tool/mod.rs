@@ -38,9 +38,9 @@
 //! over (`stall.md`).
 //!
 //! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread. Thread 0 of a team is the
-//! thread that forked it ([`record::native_thread`]). Each other member is a thread of its own, as
-//! long as its team is kept. The index of its worker goes with every event, for consumers that draw
-//! lanes.
+//! thread that forked it ([`record::thread_for_tools`]). Each other member is a thread of its own,
+//! as long as its team is kept. The index of its worker goes with every event, for consumers that
+//! draw lanes.
 //!
 //! Rejected:
 //! * A table of functions that is filled in: two loads and an indirect call where no consumer
@@ -83,7 +83,7 @@ impl ConsumerSlot {
 }
 
 /// The bits of all consumers.
-const NOTIFIED: u32 = ConsumerSlot::Ompt.bit() | ConsumerSlot::Trace.bit();
+const CONSUMER_BITS: u32 = ConsumerSlot::Ompt.bit() | ConsumerSlot::Trace.bit();
 /// The first of [`watch`]'s bits that are not used here.
 pub const FREE: u32 = watch::FREE << ConsumerSlot::ALL.len();
 
@@ -92,12 +92,12 @@ static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceL
 /// Is any consumer notified?
 #[inline(always)]
 pub fn is_on() -> bool {
-    watch::watchers() & NOTIFIED != 0
+    watch::watchers() & CONSUMER_BITS != 0
 }
 
 /// Is the consumer in this place notified?
 #[inline(always)]
-pub fn is_notified(place: ConsumerSlot) -> bool {
+pub fn is_attached(place: ConsumerSlot) -> bool {
     watch::watchers() & place.bit() != 0
 }
 
@@ -128,7 +128,7 @@ fn notify(event: impl Fn(&dyn Consumer)) {
 /// The record of `task` while a consumer is notified, if the task has one.
 #[inline(always)]
 pub fn record_if_notified(task: &Task) -> Option<&record::TaskRecord> {
-    if is_on() && task.is_notified_of() { record::of(task) } else { None }
+    if is_on() && task.is_reported() { record::of(task) } else { None }
 }
 
 /// A number that no other call returns; never 0.

@@ -238,7 +238,7 @@ pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
 }
 
 /// The thread that `thread` is for tools: thread 0 of a team is the one that has forked it.
-pub fn native_thread(thread: &Thread) -> &Thread {
+pub fn thread_for_tools(thread: &Thread) -> &Thread {
     let mut thread = thread;
     while thread.num() == 0 {
         // SAFETY: null, or the thread that forks the region, which outlives it.

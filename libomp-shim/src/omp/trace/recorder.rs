@@ -10,7 +10,7 @@ use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::event::{Consumer, EventSite, Status, SyncKind, ToolEndpoint, ToolMutex, ToolTarget};
-use crate::omp::tool::{ConsumerSlot, is_notified, record};
+use crate::omp::tool::{ConsumerSlot, is_attached, record};
 
 use super::kind::{Cause, TraceKind};
 use super::{names, record as put};
@@ -22,14 +22,14 @@ pub struct Recorder;
 /// null.
 #[inline(always)]
 pub fn note_task(task: &Task, location: *const c_char, code: usize) {
-    if is_notified(ConsumerSlot::Trace) && task.is_notified_of() {
-        note_task_notified(task, location, code);
+    if is_attached(ConsumerSlot::Trace) && task.is_reported() {
+        note_task_cold(task, location, code);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn note_task_notified(task: &Task, location: *const c_char, code: usize) {
+fn note_task_cold(task: &Task, location: *const c_char, code: usize) {
     if let Some(record) = record::of(task) {
         record.trace.set(names::place(location, code));
     }
@@ -38,7 +38,7 @@ fn note_task_notified(task: &Task, location: *const c_char, code: usize) {
 /// Where the region is that the running thread is about to fork.
 #[inline(always)]
 pub fn note_region(location: *const c_char) {
-    if is_notified(ConsumerSlot::Trace)
+    if is_attached(ConsumerSlot::Trace)
         && let Some(here) = CurrentThread::if_known()
     {
         here.thread.tool.trace.set(names::place(location, 0));
@@ -48,8 +48,8 @@ pub fn note_region(location: *const c_char) {
 /// `task` has been stolen from `victim`, by the calling thread.
 #[inline(always)]
 pub fn note_steal(victim: &Thread, task: &Task) {
-    if is_notified(ConsumerSlot::Trace)
-        && task.is_notified_of()
+    if is_attached(ConsumerSlot::Trace)
+        && task.is_reported()
         && let Some(worker) = victim.host()
     {
         put(TraceKind::StealTask, worker.index(), 0, 0);
@@ -59,7 +59,7 @@ pub fn note_steal(victim: &Thread, task: &Task) {
 /// Runs `wait`, in which the calling thread waits for `cause`.
 #[inline(always)]
 pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
-    if !is_notified(ConsumerSlot::Trace) {
+    if !is_attached(ConsumerSlot::Trace) {
         return wait();
     }
     put(TraceKind::WaitBegin, cause as u32, 0, 0);
@@ -71,7 +71,7 @@ pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
 /// A copy of so many bytes is begun.
 #[inline(always)]
 pub fn note_copy(cause: Cause, bytes: usize) {
-    if is_notified(ConsumerSlot::Trace) {
+    if is_attached(ConsumerSlot::Trace) {
         put(TraceKind::Copy, cause as u32, bytes as u64, 0);
     }
 }
@@ -82,7 +82,7 @@ pub struct Span(Option<Cause>);
 /// Begins what is no wait, on `whose` device or rank.
 #[inline(always)]
 pub fn span(cause: Cause, whose: i64) -> Span {
-    let notified = is_notified(ConsumerSlot::Trace);
+    let notified = is_attached(ConsumerSlot::Trace);
     if notified {
         put(TraceKind::SpanBegin, cause as u32, 0, whose as u64);
     }
@@ -194,19 +194,19 @@ impl Consumer for Recorder {
     }
 
     fn mutex_acquire(&self, site: &EventSite, kind: ToolMutex, _: u32, _: u64) {
-        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_notified_of()) {
+        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_reported()) {
             wait(ToolEndpoint::Begin, cause);
         }
     }
 
     fn mutex_acquired(&self, site: &EventSite, kind: ToolMutex, _: u64) {
-        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_notified_of()) {
+        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_reported()) {
             wait(ToolEndpoint::End, cause);
         }
     }
 
     fn nest_lock(&self, site: &EventSite, end: ToolEndpoint, _: u64) {
-        if end == ToolEndpoint::Begin && site.task.is_notified_of() {
+        if end == ToolEndpoint::Begin && site.task.is_reported() {
             wait(ToolEndpoint::End, Cause::Lock);
         }
     }

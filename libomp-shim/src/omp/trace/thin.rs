@@ -28,7 +28,7 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::omp::task::{Task, TaskFlags};
-use crate::omp::tool::{ConsumerSlot, is_notified, record};
+use crate::omp::tool::{ConsumerSlot, is_attached, record};
 
 use super::kind::TraceKind;
 use super::lane;
@@ -199,7 +199,7 @@ impl Thin {
         let now = clock::now();
         lane::record_at(now, TraceKind::TaskCreate, skipped.saturating_add(1), id, place);
         let price = price();
-        if price == 0 || is_notified(ConsumerSlot::Ompt) || self.take_reservation() {
+        if price == 0 || is_attached(ConsumerSlot::Ompt) || self.take_reservation() {
             return self.left.set(0);
         }
         if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
@@ -250,7 +250,7 @@ impl Thin {
     #[cold]
     #[inline(never)]
     fn looks(&self) {
-        if !is_notified(ConsumerSlot::Trace) {
+        if !is_attached(ConsumerSlot::Trace) {
             self.forget();
             return self.room.set(STRIDE as u32); // no consumer is notified of their number
         }
@@ -291,7 +291,7 @@ impl Thin {
         if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
         }
-        if !is_notified(ConsumerSlot::Trace) {
+        if !is_attached(ConsumerSlot::Trace) {
             return self.forget();
         }
         self.count(clock::now());

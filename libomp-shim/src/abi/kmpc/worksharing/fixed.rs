@@ -114,7 +114,7 @@ const DISTRIBUTE: i32 = 0x800;
 /// [`for_static`] while tools are notified.
 #[cold]
 #[inline(never)]
-unsafe fn for_notified<T: LoopInteger>(
+unsafe fn for_cold<T: LoopInteger>(
     location: *const Ident,
     number: i32,
     variables: Variables<T>,
@@ -284,7 +284,7 @@ macro_rules! fixed {
             unsafe {
                 let variables = Variables { last, lower, upper, stride };
                 if tool::is_on() {
-                    for_notified(location, schedule, variables, step.into(), chunk.into());
+                    for_cold(location, schedule, variables, step.into(), chunk.into());
                 } else {
                     for_static(schedule, variables, step.into(), chunk.into());
                 }

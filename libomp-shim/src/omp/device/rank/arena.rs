@@ -19,7 +19,7 @@ pub const CHUNK: usize = 256 << 20;
 pub const LARGEST: usize = 16 << 20;
 /// From this size on, the owner is notified when a block is free, so that it can give the pages
 /// back. It is not notified of a block that is kept for the next request.
-pub const NOTIFIED: usize = 1 << 20;
+pub const LEAST_NOTIFIED: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 /// What becomes of a block that was given back.
@@ -44,8 +44,8 @@ pub struct Arena {
     used: HashMap<DeviceAddress, usize>,
     /// Blocks with a mapping of their own.
     whole: HashMap<DeviceAddress, usize>,
-    /// Free blocks of at least [`NOTIFIED`] bytes that the owner was not notified of, together at
-    /// most `most_warm` bytes.
+    /// Free blocks of at least [`LEAST_NOTIFIED`] bytes that the owner was not notified of,
+    /// together at most `most_warm` bytes.
     warm: BTreeMap<DeviceAddress, usize>,
     most_warm: usize,
 }
@@ -120,7 +120,7 @@ impl Arena {
             return FreedBlock::Ended(block, length);
         }
         let Some(size) = self.used.remove(&block) else { return FreedBlock::Kept };
-        if size >= NOTIFIED {
+        if size >= LEAST_NOTIFIED {
             if self.warm.values().sum::<usize>() + size > self.most_warm {
                 return FreedBlock::Idle(block, size);
             }
@@ -157,10 +157,10 @@ mod tests {
     fn large_blocks_are_notified() {
         let mut arena = Arena::default();
         arena.add(1 << 30, CHUNK);
-        let block = arena.take(NOTIFIED, 64).expect("room");
-        assert_eq!(arena.give(block), FreedBlock::Idle(block, NOTIFIED));
+        let block = arena.take(LEAST_NOTIFIED, 64).expect("room");
+        assert_eq!(arena.give(block), FreedBlock::Idle(block, LEAST_NOTIFIED));
         assert_eq!(arena.take(CHUNK, 64), None, "not free before its owner has been notified");
-        arena.add(block, NOTIFIED);
+        arena.add(block, LEAST_NOTIFIED);
         assert_eq!(arena.take(CHUNK, 64), Some(1 << 30));
         arena.add_whole(1 << 40, LARGEST * 2);
         assert_eq!(arena.give(1 << 40), FreedBlock::Ended(1 << 40, LARGEST * 2));

@@ -72,7 +72,7 @@ impl IssuedNumbers {
                     .compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed)
                     .map_or_else(|other| other, |_| key);
             }
-            // ORDERING: Acquire, pairs with the Release in `notified`: what is sent from here on
+            // ORDERING: Acquire, pairs with the Release in `was_sent`: what is sent from here on
             // comes behind the launch that has said the number.
             match (found == key, place.is_notified.load(Ordering::Acquire)) {
                 (true, true) => return CodeName::Known(number as u32),
@@ -84,7 +84,7 @@ impl IssuedNumbers {
     }
 
     /// A launch that says the number has been handed to the bridge.
-    pub fn notified(&self, number: u32) {
+    pub fn was_sent(&self, number: u32) {
         if let Some(places) = self.0.get() {
             // ORDERING: Release, pairs with the Acquire in `name`.
             places[number as usize].is_notified.store(true, Ordering::Release);
@@ -160,7 +160,7 @@ mod tests {
         let code = DeviceCode::HostFunction(0x5555_1234_5678);
         let CodeName::New(number) = given.name(&code, 0) else { panic!("a first name is new") };
         assert_eq!(given.name(&code, 0), CodeName::New(number), "nobody has notified it");
-        given.notified(number);
+        given.was_sent(number);
         assert_eq!(given.name(&code, 0), CodeName::Known(number));
         for other in
             [given.name(&code, 1), given.name(&DeviceCode::Loaded(DeviceModule(0), c"", 0x5555_1234_5678), 0)]

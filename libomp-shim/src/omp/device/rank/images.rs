@@ -191,9 +191,9 @@ impl Parted {
         // again.
         self.any.store(false, Ordering::Relaxed);
         let numbers = core::mem::take(&mut *lock(&self.numbers));
-        let notified =
+        let sent =
             numbers.into_iter().try_for_each(|number| cluster.post(rank, verb::UNLOAD, &[number], &[], 0));
         self.telling.unlock();
-        notified
+        sent
     }
 }

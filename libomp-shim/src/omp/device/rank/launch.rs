@@ -98,7 +98,7 @@ impl RemoteRank {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.back.fetch_add(brought as u64, Ordering::Relaxed);
         let ticket = self.cluster.request(self.rank, verb::RUN, &words, bytes(launch.arguments))?;
-        says.into_iter().for_each(|number| self.codes.notified(number));
+        says.into_iter().for_each(|number| self.codes.was_sent(number));
         Ok(ticket)
     }
 

@@ -32,9 +32,9 @@ const DONE: u64 = DeviceOperation::DONE.0;
 const PART: usize = 4 << 20;
 
 /// A call of the bridge that is under way.
-struct LinkInside<'a>(&'a Cluster);
+struct BridgeCall<'a>(&'a Cluster);
 
-impl Drop for LinkInside<'_> {
+impl Drop for BridgeCall<'_> {
     fn drop(&mut self) {
         // ORDERING: Release, pairs with the Acquire in `close`: the call is over.
         self.0.inside.fetch_sub(1, Ordering::Release);
@@ -46,10 +46,10 @@ fn parted() -> DeviceFailure {
 }
 
 impl Cluster {
-    fn enter(&self) -> Option<LinkInside<'_>> {
+    fn enter(&self) -> Option<BridgeCall<'_>> {
         // ORDERING: SeqCst, as in `close`: one of both sees the other.
         self.inside.fetch_add(1, Ordering::SeqCst);
-        let inside = LinkInside(self);
+        let inside = BridgeCall(self);
         // ORDERING: as above.
         (!self.closed.load(Ordering::SeqCst)).then_some(inside)
     }

@@ -45,7 +45,7 @@ use mpi_bridge::table::BridgeTable;
 
 use super::interface::Device;
 use crate::omp::env::{self, DeviceKinds};
-use pending::PendingPending;
+use pending::PendingOperations;
 
 pub mod arena;
 pub mod codes;
@@ -75,7 +75,7 @@ pub struct Cluster {
     spmd: bool,
     /// A thread of the bridge makes progress, and wakes who waits.
     dedicated: bool,
-    pending: PendingPending,
+    pending: PendingOperations,
     peers: Box<[Peer]>,
     served: serve::RankMemory,
     debts: remote::Debts,

@@ -69,12 +69,12 @@ struct PendingStripe {
 
 /// The operations of a process.
 #[derive(Default)]
-pub struct PendingPending {
+pub struct PendingOperations {
     last: AtomicU64,
     parts: [PendingStripe; PARTS],
 }
 
-impl PendingPending {
+impl PendingOperations {
     fn part(&self, ticket: u64) -> (&PendingStripe, MutexGuard<'_, States>) {
         let part = &self.parts[ticket as usize % PARTS];
         (part, part.states.lock().unwrap_or_else(PoisonError::into_inner))
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn an_outcome_is_given_once_and_wakes_once() {
-        let (pending, mut woken) = (PendingPending::default(), 0u32);
+        let (pending, mut woken) = (PendingOperations::default(), 0u32);
         let wake = Wake { call: add, data: (&raw mut woken).cast() };
         let (a, b) = (pending.begin(), pending.begin());
         assert!(a != b && pending.count() == 2);

@@ -161,7 +161,7 @@ pub fn fence(cluster: &Cluster) -> Result<(), DeviceFailure> {
 ///
 /// # Errors
 /// The bridge's.
-pub fn complete(cluster: &Cluster) -> Result<(), DeviceFailure> {
+pub fn wait_for_copies(cluster: &Cluster) -> Result<(), DeviceFailure> {
     for (rank, source, writes) in cluster.debts.all() {
         cluster.ask(rank, verb::AWAIT, &[source.into(), writes], &[])?;
         cluster.debts.paid(rank, source, writes);
@@ -190,7 +190,7 @@ impl RemoteRank {
 
     /// Waits until no large copy to this rank is under way that touches these bytes: puts overtake
     /// each other.
-    fn complete_flying(&self, to: DeviceAddress, size: usize) {
+    fn wait_for_puts(&self, to: DeviceAddress, size: usize) {
         let flying = &self.cluster.peer(self.rank).flying;
         let touches = || lock(flying).iter().any(|(_, range)| range.start < to + size && to < range.end);
         if touches() {
@@ -281,7 +281,7 @@ impl Device for RemoteRank {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.out.fetch_add(size as u64, Ordering::Relaxed);
         self.pay()?;
-        self.complete_flying(to, size);
+        self.wait_for_puts(to, size);
         if size > SMALL {
             // SAFETY: as the caller says.
             return unsafe { self.cluster.put(self.rank, to, from, size) }.map(DeviceOperation);
@@ -303,7 +303,7 @@ impl Device for RemoteRank {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.back.fetch_add(size as u64, Ordering::Relaxed);
         self.pay()?;
-        self.complete_flying(from, size);
+        self.wait_for_puts(from, size);
         // SAFETY: as the caller says.
         unsafe { self.cluster.get(self.rank, to, from, size) }.map(DeviceOperation)
     }
@@ -315,8 +315,8 @@ impl Device for RemoteRank {
         size: usize,
     ) -> Result<DeviceOperation, DeviceFailure> {
         self.pay()?;
-        self.complete_flying(to, size);
-        self.complete_flying(from, size);
+        self.wait_for_puts(to, size);
+        self.wait_for_puts(from, size);
         self.cluster
             .request(self.rank, verb::COPY, &[to as u64, from as u64, size as u64], &[])
             .map(DeviceOperation)
@@ -338,7 +338,7 @@ impl Device for RemoteRank {
         size: usize,
     ) -> Result<DeviceOperation, DeviceFailure> {
         self.pay()?;
-        self.complete_flying(to, size);
+        self.wait_for_puts(to, size);
         let words = [to as u64, peer, from as u64, size as u64];
         self.cluster.request(self.rank, verb::FETCH, &words, &[]).map(DeviceOperation)
     }

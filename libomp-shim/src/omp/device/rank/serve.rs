@@ -36,7 +36,7 @@ enum ServeJob {
 }
 
 /// A job, who asked for it, and the ticket there.
-struct RankServeOrder {
+struct ServeRequest {
     job: ServeJob,
     source: u32,
     ticket: u64,
@@ -206,20 +206,20 @@ handlers! {
     fn asked_to_copy(_cluster, reader, source) {
         let ticket = reader.word();
         let job = ServeJob::Copy { to: reader.word() as usize, from: reader.word() as usize, size: reader.word() as usize };
-        leave(RankServeOrder { job, source, ticket });
+        leave(ServeRequest { job, source, ticket });
     }
 
     /// [`verb::FETCH`].
     fn asked_to_fetch(_cluster, reader, source) {
         let (ticket, to, rank) = (reader.word(), reader.word() as usize, reader.word() as u32);
         let job = ServeJob::Fetch { to, rank, from: reader.word() as usize, size: reader.word() as usize };
-        leave(RankServeOrder { job, source, ticket });
+        leave(ServeRequest { job, source, ticket });
     }
 
     /// [`verb::LOAD`].
     fn asked_to_load(_cluster, reader, source) {
         let ticket = reader.word();
-        leave(RankServeOrder { job: ServeJob::Load { identity: reader.word() }, source, ticket });
+        leave(ServeRequest { job: ServeJob::Load { identity: reader.word() }, source, ticket });
     }
 
     /// [`verb::UNLOAD`].
@@ -232,13 +232,13 @@ handlers! {
     fn asked_to_find(_cluster, reader, source) {
         let (ticket, object) = (reader.word(), reader.word());
         let name = CString::new(reader.0).unwrap_or_default();
-        leave(RankServeOrder { job: ServeJob::Find { object, name }, source, ticket });
+        leave(ServeRequest { job: ServeJob::Find { object, name }, source, ticket });
     }
 
     /// [`verb::BASE`].
     fn asked_for_base(_cluster, reader, source) {
         let ticket = reader.word();
-        leave(RankServeOrder { job: ServeJob::Base { identity: reader.word() }, source, ticket });
+        leave(ServeRequest { job: ServeJob::Base { identity: reader.word() }, source, ticket });
     }
 }
 
@@ -272,14 +272,14 @@ fn take_region(
             let came = cluster.served.came.load(Ordering::Relaxed);
             // ORDERING: as above.
             cluster.served.came.store(came + 1, Ordering::Relaxed);
-            leave(RankServeOrder { job: ServeJob::Run(region), source, ticket });
+            leave(ServeRequest { job: ServeJob::Run(region), source, ticket });
         }
         Err(why) => cluster.answer(source, ticket, Err(why), &[]),
     }
 }
 
 /// Has an order carried out by the team.
-fn leave(order: RankServeOrder) {
+fn leave(order: ServeRequest) {
     SERVER.leave(Box::new(move || {
         if let Some(cluster) = CLUSTER.get() {
             order.carry_out(cluster);
@@ -287,7 +287,7 @@ fn leave(order: RankServeOrder) {
     }));
 }
 
-impl RankServeOrder {
+impl ServeRequest {
     /// Does what was asked for, and answers. The rank counts as busy until it returns.
     fn carry_out(self, cluster: &Cluster) {
         let mut bytes = Vec::new();

@@ -209,7 +209,7 @@ pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const BridgeMess
     // SAFETY: the bridge's message.
     let (_, source) = unsafe { opened(message) };
     let taken = (source as usize).checked_sub(first_device(cluster)).map_or(0, held::steal);
-    let tip = if taken > 0 { None } else { cluster.stealing.thief(|thief| thief.notifies(source as usize)) };
+    let tip = if taken > 0 { None } else { cluster.stealing.thief(|thief| thief.tip_for(source as usize)) };
     let Tip { origin, waiting } = tip.unwrap_or(Tip { origin: 0, waiting: 0 });
     // As in `look`.
     drop(cluster.post(source, verb::STOLEN, &[taken as u64, origin as u64, waiting.into()], &[], 0));
@@ -243,7 +243,7 @@ pub(super) unsafe extern "C" fn announced(_: *mut c_void, message: *const Bridge
     let (mut reader, _) = unsafe { opened(message) };
     let tip = tip(cluster, &mut reader);
     if let Some(tip) = tip {
-        cluster.stealing.thief(|thief| thief.is_notified(tip));
+        cluster.stealing.thief(|thief| thief.take_tip(tip));
     }
     let has_time = look(cluster);
     if let Some(tip) = tip.filter(|_| !has_time) {

@@ -32,7 +32,7 @@ use super::server::SERVER;
 use super::{Owner, RemoteFault, RemoteHandle, depth_here, future, me, owner};
 use crate::omp::check::waits::{self, FutureSource};
 use crate::omp::device::rank::modules;
-use crate::omp::device::rank::remote::complete;
+use crate::omp::device::rank::remote::wait_for_copies;
 use item::{ObjectOperation, ObjectRequest};
 use route::{Road, RouteMark};
 use thing::ObjectData;
@@ -204,6 +204,6 @@ fn send(object: RemoteHandle, item: ObjectRequest, to: u32, mark: RouteMark) -> 
     let Owner::There(cluster, to) = owner(to as i32)? else {
         return Err(RemoteFault::Stale);
     };
-    complete(cluster).map_err(|_| RemoteFault::Ended)?;
+    wait_for_copies(cluster).map_err(|_| RemoteFault::Ended)?;
     wire::request(cluster, to, object, mark, item)
 }

@@ -14,7 +14,7 @@ use super::local::{Local, MoveReason, NextRequest, ObjectAccess, QueuedRequest};
 use super::route::{Road, RouteMark};
 use super::thing::ObjectData;
 use super::{COUNTS, balance, hold, table, wire};
-use crate::omp::device::rank::remote::complete;
+use crate::omp::device::rank::remote::wait_for_copies;
 use crate::omp::device::rank::{self, modules};
 use crate::omp::report;
 
@@ -200,7 +200,7 @@ fn send(
 ) -> Result<(), RemoteFault> {
     let cluster = rank::cluster().ok_or(RemoteFault::Ended)?;
     let (bytes, place) = thing.into_bytes();
-    complete(cluster).map_err(|_| RemoteFault::Ended)?;
+    wait_for_copies(cluster).map_err(|_| RemoteFault::Ended)?;
     wire::object(cluster, to, object, place, queue.len(), bytes)?;
     for item in queue {
         wire::request(cluster, to, object, RouteMark::Counted, item)?;

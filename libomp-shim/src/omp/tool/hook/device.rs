@@ -15,7 +15,7 @@ use core::ptr;
 
 use super::super::event::{DeviceOp, EventSite, ToolEndpoint, ToolMapping, ToolTarget, Words};
 use super::super::record::{self, ConstructRecord};
-use super::super::{ConsumerSlot, is_notified, is_on, notify};
+use super::super::{ConsumerSlot, is_attached, is_on, notify};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::device::map::{MapFlags, MapItem};
 use crate::omp::device::{self, DeviceSlot};
@@ -35,14 +35,14 @@ pub struct DeviceConstruct {
 /// A construct begins, on a device or on the host; [`ends`] gets what this returns.
 #[inline(always)]
 pub fn begins(kind: ToolTarget, slot: Option<&DeviceSlot>) -> Option<DeviceConstruct> {
-    if is_on() { Some(begins_notified(kind, slot)) } else { None }
+    if is_on() { Some(begins_cold(kind, slot)) } else { None }
 }
 
 /// It is over.
 #[inline(always)]
 pub fn ends(construct: Option<DeviceConstruct>) {
     if let Some(construct) = construct {
-        ends_notified(construct);
+        ends_cold(construct);
     }
 }
 
@@ -54,7 +54,7 @@ pub fn on_host(kind: ToolTarget) {
 
 #[cold]
 #[inline(never)]
-fn begins_notified(kind: ToolTarget, slot: Option<&DeviceSlot>) -> DeviceConstruct {
+fn begins_cold(kind: ToolTarget, slot: Option<&DeviceSlot>) -> DeviceConstruct {
     let here = CurrentThread::get();
     slot.into_iter().for_each(opens);
     let caller = caller_if_wanted();
@@ -74,7 +74,7 @@ fn begins_notified(kind: ToolTarget, slot: Option<&DeviceSlot>) -> DeviceConstru
 
 #[cold]
 #[inline(never)]
-fn ends_notified(construct: DeviceConstruct) {
+fn ends_cold(construct: DeviceConstruct) {
     let here = CurrentThread::get();
     let DeviceConstruct { record, kind, outer, entered } = construct;
     let site = site_in(here, Some(&record));
@@ -115,26 +115,26 @@ fn with_words(word: &Cell<u64>, event: impl Fn(&EventSite, &Words)) {
 /// Something is about to be done with a device's memory; [`op_ends`] gets what this returns.
 #[inline(always)]
 pub fn op_begins(op: impl FnOnce() -> DeviceOp) -> Option<DeviceBegun> {
-    if is_on() { op_begins_notified(op()) } else { None }
+    if is_on() { op_begins_cold(op()) } else { None }
 }
 
 /// The same for an operation of which tools may not have to be notified: `op` returns `None` then.
 #[inline(always)]
 pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<DeviceBegun> {
-    if is_on() { op().and_then(op_begins_notified) } else { None }
+    if is_on() { op().and_then(op_begins_cold) } else { None }
 }
 
 /// It is begun. Memory that was allocated is at `address`.
 #[inline(always)]
 pub fn op_ends(begun: Option<DeviceBegun>, address: impl FnOnce() -> usize) {
     if let Some(begun) = begun {
-        op_ends_notified(begun, address());
+        op_ends_cold(begun, address());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn op_begins_notified(op: DeviceOp) -> Option<DeviceBegun> {
+fn op_begins_cold(op: DeviceOp) -> Option<DeviceBegun> {
     [op.from.0, op.to.0].into_iter().filter_map(device::get).for_each(opens);
     if ult::mutant!(device_op_not_notified) && op.kind == super::super::event::ToolDataOp::Delete {
         return None;
@@ -149,7 +149,7 @@ fn op_begins_notified(op: DeviceOp) -> Option<DeviceBegun> {
 
 #[cold]
 #[inline(never)]
-fn op_ends_notified(mut begun: DeviceBegun, address: usize) {
+fn op_ends_cold(mut begun: DeviceBegun, address: usize) {
     if begun.op.to.1 == 0 {
         begun.op.to.1 = address;
     }
@@ -163,13 +163,13 @@ fn op_ends_notified(mut begun: DeviceBegun, address: usize) {
 #[inline(always)]
 pub fn op(op: impl FnOnce() -> DeviceOp) {
     if is_on() {
-        op_notified(op());
+        op_cold(op());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn op_notified(op: DeviceOp) {
+fn op_cold(op: DeviceOp) {
     [op.from.0, op.to.0].into_iter().filter_map(device::get).for_each(opens);
     with_words(&Cell::new(0), |site, words| {
         notify(|consumer| consumer.device_op(site, &op, None, words));
@@ -182,18 +182,18 @@ fn op_notified(op: DeviceOp) {
 pub fn submits<R>(teams: u32, send: impl FnOnce() -> R) -> R {
     let notified = is_on();
     if notified {
-        submits_notified(ToolEndpoint::Begin, teams);
+        submits_cold(ToolEndpoint::Begin, teams);
     }
     let result = send();
     if notified {
-        submits_notified(ToolEndpoint::End, teams);
+        submits_cold(ToolEndpoint::End, teams);
     }
     result
 }
 
 #[cold]
 #[inline(never)]
-fn submits_notified(end: ToolEndpoint, teams: u32) {
+fn submits_cold(end: ToolEndpoint, teams: u32) {
     with_words(&Cell::new(0), |_, words| {
         notify(|consumer| consumer.submit(end, teams, words));
         if end == ToolEndpoint::End {
@@ -205,14 +205,14 @@ fn submits_notified(end: ToolEndpoint, teams: u32) {
 /// What the construct that has begun maps with this list; `enters`, or leaves.
 #[inline(always)]
 pub fn maps(slot: &DeviceSlot, items: &[MapItem], enters: bool) {
-    if is_notified(ConsumerSlot::Ompt) {
-        maps_notified(slot, items, enters);
+    if is_attached(ConsumerSlot::Ompt) {
+        maps_cold(slot, items, enters);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn maps_notified(slot: &DeviceSlot, items: &[MapItem], enters: bool) {
+fn maps_cold(slot: &DeviceSlot, items: &[MapItem], enters: bool) {
     let here = CurrentThread::get();
     let Some(construct) = record::construct_of(here.task) else { return };
     let table = slot.lock();
@@ -246,7 +246,7 @@ fn map_flags(flags: MapFlags, enters: bool) -> u32 {
 
 /// The device is used, for the first time as far as the tool knows.
 fn opens(slot: &DeviceSlot) {
-    if is_notified(ConsumerSlot::Ompt) {
+    if is_attached(ConsumerSlot::Ompt) {
         slot.notified.notify(|| notify(|consumer| consumer.device_opens(slot)));
     }
 }

@@ -19,7 +19,7 @@
 use super::code::{self, CodeCaller};
 use super::event::ToolWork;
 use super::record::{self, PROGRAM_STACK};
-use super::{ConsumerSlot, is_notified};
+use super::{ConsumerSlot, is_attached};
 use crate::omp::task::Task;
 use crate::omp::thread::{CurrentThread, Thread};
 
@@ -100,7 +100,7 @@ fn leave(task: &Task) {
 /// Where the running code has called the runtime from; looked for at once only where frames are to
 /// be noted.
 fn caller_if_wanted() -> Option<CodeCaller> {
-    is_notified(ConsumerSlot::Ompt).then(code::caller)
+    is_attached(ConsumerSlot::Ompt).then(code::caller)
 }
 
 /// Runs `body` as what the program's running code has called; it gets the address behind the call,

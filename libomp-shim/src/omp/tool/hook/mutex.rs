@@ -11,7 +11,7 @@ use crate::omp::thread::CurrentThread;
 /// Takes `lock`, whoever watches.
 #[inline(always)]
 pub fn lock(kind: ToolMutex, hint: u32, lock: &Lock) {
-    if watch::anybody() { lock_watched(kind, hint, lock) } else { lock.lock_unwatched() }
+    if watch::any_watcher() { lock_watched(kind, hint, lock) } else { lock.lock_unwatched() }
 }
 
 #[cold]
@@ -23,7 +23,7 @@ fn lock_watched(kind: ToolMutex, hint: u32, lock: &Lock) {
 /// Releases `lock`, whoever watches.
 #[inline(always)]
 pub fn unlock(kind: ToolMutex, lock: &Lock) {
-    if watch::anybody() { unlock_watched(kind, lock) } else { lock.unlock_unwatched() }
+    if watch::any_watcher() { unlock_watched(kind, lock) } else { lock.unlock_unwatched() }
 }
 
 #[cold]
@@ -39,7 +39,7 @@ fn unlock_watched(kind: ToolMutex, lock: &Lock) {
 #[inline(always)]
 pub fn take(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce()) {
     if is_on() {
-        attempt_notified(kind, hint, id, || {
+        attempt_cold(kind, hint, id, || {
             take();
             1
         });
@@ -51,12 +51,12 @@ pub fn take(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce()) {
 /// Takes a mutex if `take` says so: how often the thread has it now, 0 if it has not.
 #[inline(always)]
 pub fn attempt(kind: ToolMutex, id: usize, take: impl FnOnce() -> u32) -> u32 {
-    if is_on() { attempt_notified(kind, 0, id, take) } else { take() }
+    if is_on() { attempt_cold(kind, 0, id, take) } else { take() }
 }
 
 #[cold]
 #[inline(never)]
-fn attempt_notified(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
+fn attempt_cold(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
     let here = CurrentThread::get();
     entered(here, |code| {
         let site = site(here, code);
@@ -88,7 +88,7 @@ fn state_of(kind: ToolMutex) -> u32 {
 pub fn release(kind: ToolMutex, id: usize, give: impl FnOnce() -> u32) {
     if is_on() {
         let left = give();
-        released_notified(kind, id as u64, left);
+        released_cold(kind, id as u64, left);
     } else {
         give();
     }
@@ -96,7 +96,7 @@ pub fn release(kind: ToolMutex, id: usize, give: impl FnOnce() -> u32) {
 
 #[cold]
 #[inline(never)]
-fn released_notified(kind: ToolMutex, id: u64, left: u32) {
+fn released_cold(kind: ToolMutex, id: u64, left: u32) {
     let site = site(CurrentThread::get(), None);
     if left == 0 {
         notify(|consumer| consumer.mutex_released(&site, kind, id));
@@ -109,13 +109,13 @@ fn released_notified(kind: ToolMutex, id: u64, left: u32) {
 #[inline]
 pub fn made(kind: ToolMutex, hint: u32, id: usize) {
     if is_on() || ompt::is_wanted() {
-        made_notified(kind, hint, id);
+        made_cold(kind, hint, id);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn made_notified(kind: ToolMutex, hint: u32, id: usize) {
+fn made_cold(kind: ToolMutex, hint: u32, id: usize) {
     let here = CurrentThread::get(); // looks for a tool if no thread has
     if is_on() {
         notify_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));

@@ -13,7 +13,7 @@ use crate::omp::thread::CurrentThread;
 #[inline(always)]
 pub fn cancels(here: CurrentThread, flags: impl FnOnce() -> u32) {
     if is_on() {
-        cancels_notified(here, flags());
+        cancels_cold(here, flags());
     }
 }
 
@@ -29,7 +29,7 @@ pub fn discards(task: &Task, flags: u32) {
 
 #[cold]
 #[inline(never)]
-fn cancels_notified(here: CurrentThread, flags: u32) {
+fn cancels_cold(here: CurrentThread, flags: u32) {
     let site = site(here, None);
     notify(|consumer| consumer.cancel(&site, here.task, flags));
 }

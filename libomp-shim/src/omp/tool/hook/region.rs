@@ -35,12 +35,12 @@ fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
 #[inline]
 pub fn root_begins(here: CurrentThread) {
     if is_on() {
-        root_begins_notified(here);
+        root_begins_cold(here);
     }
 }
 
 #[cold]
-fn root_begins_notified(here: CurrentThread) {
+fn root_begins_cold(here: CurrentThread) {
     let team = here.team();
     here.thread.tool.id.set(unique_id());
     notify(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
@@ -53,12 +53,12 @@ fn root_begins_notified(here: CurrentThread) {
 #[inline]
 pub fn root_ends(here: CurrentThread) {
     if is_on() && here.thread.tool.id.get() != 0 {
-        root_ends_notified(here);
+        root_ends_cold(here);
     }
 }
 
 #[cold]
-fn root_ends_notified(here: CurrentThread) {
+fn root_ends_cold(here: CurrentThread) {
     notify(|consumer| consumer.implicit_task(here.thread, ToolEndpoint::End, true));
     notify(|consumer| consumer.thread_end(here.thread));
     here.thread.tool.id.set(0);
@@ -95,13 +95,13 @@ fn worker_begins(thread: &Thread) {
 #[inline(always)]
 pub fn agent_begins(thread: &Thread) {
     if is_on() {
-        agent_begins_notified(thread);
+        agent_begins_cold(thread);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn agent_begins_notified(thread: &Thread) {
+fn agent_begins_cold(thread: &Thread) {
     worker_begins(thread);
     put_state(thread, state::PARALLEL, 0);
     new_task(thread);
@@ -139,7 +139,7 @@ pub fn await_members() {
         return;
     }
     for _ in 0..2000 {
-        // ORDERING: Acquire, pairs with the Release in `member_leaves_notified`.
+        // ORDERING: Acquire, pairs with the Release in `member_leaves_cold`.
         if OWED.load(Ordering::Acquire) == 0 {
             break;
         }
@@ -180,13 +180,13 @@ pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind
         plan.notified = notified;
     }
     if notified {
-        begins_notified(here, team, wanted, kind);
+        begins_cold(here, team, wanted, kind);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn begins_notified(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
+fn begins_cold(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
     let caller = code::caller();
     new_region(team, kind, caller.address);
     if kind == ConstructKind::Parallel {
@@ -238,13 +238,13 @@ fn new_region(team: &Team, kind: ConstructKind, code: usize) {
 #[inline(always)]
 pub fn entered(team: &Team) {
     if team.plan().notified {
-        entered_notified(CurrentThread::get());
+        entered_cold(CurrentThread::get());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn entered_notified(here: CurrentThread) {
+fn entered_cold(here: CurrentThread) {
     put_state(here.thread, state::PARALLEL, 0);
     task_begins(here.thread);
 }
@@ -280,13 +280,13 @@ pub fn primary_leaves(team: &Team) {
 #[inline(always)]
 pub fn ended(here: CurrentThread, team: &Team) {
     if team.plan().notified {
-        ended_notified(here, team);
+        ended_cold(here, team);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn ended_notified(here: CurrentThread, team: &Team) {
+fn ended_cold(here: CurrentThread, team: &Team) {
     if team.tool.kind.get() == ConstructKind::Parallel {
         let site = EventSite::at(here, team.tool.code.get());
         notify(|consumer| consumer.parallel_end(&site, team));
@@ -298,13 +298,13 @@ fn ended_notified(here: CurrentThread, team: &Team) {
 #[inline(always)]
 pub fn member_begins(thread: &Thread, team: &Team) {
     if team.plan().notified {
-        member_begins_notified(thread);
+        member_begins_cold(thread);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn member_begins_notified(thread: &Thread) {
+fn member_begins_cold(thread: &Thread) {
     worker_begins(thread);
     // ORDERING: Relaxed; a count by itself.
     OWED.fetch_add(1, Ordering::Relaxed);

@@ -28,8 +28,8 @@ use crate::omp::trace;
 #[inline(always)]
 pub fn created(here: CurrentThread, task: &Task, at_once: bool) {
     if is_on() {
-        match task.is_notified_of() {
-            true => created_notified(here, task, at_once, false),
+        match task.is_reported() {
+            true => created_cold(here, task, at_once, false),
             false => here.thread.tool.thin.made(),
         }
     }
@@ -38,21 +38,21 @@ pub fn created(here: CurrentThread, task: &Task, at_once: bool) {
 /// The call that has made a task returns to the program.
 #[inline(always)]
 pub fn made(here: CurrentThread) {
-    if is_on() && here.task.is_notified_of() {
-        made_notified(here);
+    if is_on() && here.task.is_reported() {
+        made_cold(here);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn made_notified(here: CurrentThread) {
+fn made_cold(here: CurrentThread) {
     resumed(here);
     leave(here.task);
 }
 
 #[cold]
 #[inline(never)]
-fn created_notified(here: CurrentThread, task: &Task, at_once: bool, has_dependences: bool) {
+fn created_cold(here: CurrentThread, task: &Task, at_once: bool, has_dependences: bool) {
     resumed(here);
     if let Some(record) = record::of(task) {
         record.id.set(unique_id());
@@ -78,8 +78,8 @@ pub fn created_with(
     items: impl Iterator<Item = Dependence> + Clone,
 ) {
     if is_on() {
-        match task.is_notified_of() {
-            true => created_with_notified(here, task, at_once, items),
+        match task.is_reported() {
+            true => created_with_cold(here, task, at_once, items),
             false => here.thread.tool.thin.made(),
         }
     }
@@ -87,13 +87,13 @@ pub fn created_with(
 
 #[cold]
 #[inline(never)]
-fn created_with_notified(
+fn created_with_cold(
     here: CurrentThread,
     task: &Task,
     at_once: bool,
     items: impl Iterator<Item = Dependence> + Clone,
 ) {
-    created_notified(here, task, at_once, true);
+    created_cold(here, task, at_once, true);
     let items: Vec<Dependence> = items.collect();
     let site = site(here, None);
     notify(|consumer| consumer.dependences(&site, task, &items));
@@ -109,7 +109,7 @@ pub fn mark(task: &Task) -> (u64, u64) {
 #[cold]
 #[inline(never)]
 pub fn waits_for(first: (u64, u64), second: &Task) {
-    if let Some(here) = CurrentThread::if_known().filter(|_| second.is_notified_of()) {
+    if let Some(here) = CurrentThread::if_known().filter(|_| second.is_reported()) {
         let site = site(here, None);
         notify(|consumer| consumer.task_dependence(&site, first, second));
     }
@@ -119,8 +119,8 @@ pub fn waits_for(first: (u64, u64), second: &Task) {
 #[inline(always)]
 pub fn begun(thread: &Thread, task: &Task) {
     if is_on() {
-        match task.is_notified_of() {
-            true => begun_notified(thread, task),
+        match task.is_reported() {
+            true => begun_cold(thread, task),
             // Of one that comes in parts the first counts.
             false if task.flags().has(TaskFlags::UNTIED.with(TaskFlags::BEGUN)) => {}
             false => left_out_begins(thread, task),
@@ -139,7 +139,7 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 
 #[cold]
 #[inline(never)]
-fn begun_notified(thread: &Thread, task: &Task) {
+fn begun_cold(thread: &Thread, task: &Task) {
     if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
         // A runner's stack has the words of whoever has left it last, or none: tools ask in the
         // name of the thread.
@@ -175,15 +175,12 @@ pub fn wait_begins(
     here: CurrentThread,
     items: impl Iterator<Item = Dependence> + Clone,
 ) -> Option<NonNull<Task>> {
-    if is_on() && here.task.is_notified_of() { Some(wait_begins_notified(here, items)) } else { None }
+    if is_on() && here.task.is_reported() { Some(wait_begins_cold(here, items)) } else { None }
 }
 
 #[cold]
 #[inline(never)]
-fn wait_begins_notified(
-    here: CurrentThread,
-    items: impl Iterator<Item = Dependence> + Clone,
-) -> NonNull<Task> {
+fn wait_begins_cold(here: CurrentThread, items: impl Iterator<Item = Dependence> + Clone) -> NonNull<Task> {
     unsafe fn nothing(_: &Thread, _: &Task, _: bool) -> bool {
         true
     }
@@ -193,7 +190,7 @@ fn wait_begins_notified(
     let waiter = Task::allocate(here, 0, nothing, TaskFlags::WAITS);
     here.task.set_flags(flags);
     // SAFETY: fresh, and ours until `wait_ends`.
-    created_with_notified(here, unsafe { waiter.as_ref() }, true, items);
+    created_with_cold(here, unsafe { waiter.as_ref() }, true, items);
     waiter
 }
 
@@ -201,13 +198,13 @@ fn wait_begins_notified(
 #[inline(always)]
 pub fn wait_ends(here: CurrentThread, waiter: Option<NonNull<Task>>) {
     if let Some(waiter) = waiter {
-        wait_ends_notified(here, waiter);
+        wait_ends_cold(here, waiter);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn wait_ends_notified(here: CurrentThread, waiter: NonNull<Task>) {
+fn wait_ends_cold(here: CurrentThread, waiter: NonNull<Task>) {
     resumed(here);
     // SAFETY: made by `wait_begins`, and nobody else knows it.
     unsafe {
@@ -230,12 +227,12 @@ pub fn is_part(task: &Task, first: u64, count: u64) {
 /// `taskyield`, which runs others by `run`.
 #[inline(always)]
 pub fn yields(here: CurrentThread, run: impl FnOnce()) {
-    if is_on() { yields_notified(here, run) } else { run() }
+    if is_on() { yields_cold(here, run) } else { run() }
 }
 
 #[cold]
 #[inline(never)]
-fn yields_notified(here: CurrentThread, run: impl FnOnce()) {
+fn yields_cold(here: CurrentThread, run: impl FnOnce()) {
     here.thread.tool.yields.set(true);
     run();
     here.thread.tool.yields.set(false);
@@ -251,7 +248,7 @@ fn is_known(task: &Task) -> bool {
 /// The running task goes on, after a wait during which its thread may have run others.
 #[inline]
 pub fn resumed(here: CurrentThread) {
-    if here.task.is_notified_of() && !ptr::eq(here.thread.tool.current.get(), here.task) {
+    if here.task.is_reported() && !ptr::eq(here.thread.tool.current.get(), here.task) {
         goes_on_with(here.thread, here.task);
     }
 }
@@ -282,8 +279,8 @@ fn goes_on_with(thread: &Thread, task: &Task) {
 #[inline(always)]
 pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
     if is_on() {
-        match task.is_notified_of() {
-            true => ended_notified(thread, task, status()),
+        match task.is_reported() {
+            true => ended_cold(thread, task, status()),
             false if task.flags().has(TaskFlags::TIMED) => left_out_ends(task),
             false => {}
         }
@@ -298,7 +295,7 @@ fn left_out_ends(task: &Task) {
 
 #[cold]
 #[inline(never)]
-fn ended_notified(thread: &Thread, task: &Task, status: Status) {
+fn ended_cold(thread: &Thread, task: &Task, status: Status) {
     if !is_known(task) {
         return;
     }
@@ -307,7 +304,7 @@ fn ended_notified(thread: &Thread, task: &Task, status: Status) {
     }
     // SAFETY: own thread only; a task that has begun and not ended is alive.
     let newest = unsafe { thread.own().tied.last().map_or(&thread.implicit, |&newest| &*newest) };
-    let newest = if newest.is_notified_of() { newest } else { &thread.implicit };
+    let newest = if newest.is_reported() { newest } else { &thread.implicit };
     thread.tool.current.set(newest);
     notify(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
 }
@@ -316,12 +313,12 @@ fn ended_notified(thread: &Thread, task: &Task, status: Status) {
 #[inline]
 pub fn fulfilled(task: &Task, body_is_done: bool) {
     if is_on() {
-        fulfilled_notified(task, body_is_done);
+        fulfilled_cold(task, body_is_done);
     }
 }
 
 #[cold]
-fn fulfilled_notified(task: &Task, body_is_done: bool) {
+fn fulfilled_cold(task: &Task, body_is_done: bool) {
     if !is_known(task) {
         return;
     }

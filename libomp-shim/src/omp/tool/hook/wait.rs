@@ -9,18 +9,18 @@ use crate::omp::thread::CurrentThread;
 /// notified.
 #[inline(always)]
 pub fn around<R>(here: CurrentThread, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() && here.task.is_notified_of() { around_notified(here, kind(), true, wait) } else { wait() }
+    if is_on() && here.task.is_reported() { around_cold(here, kind(), true, wait) } else { wait() }
 }
 
 /// [`around`] the end of a region whose begin [`begins`] has reported.
 #[inline(always)]
 pub fn end_of<R>(here: CurrentThread, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() && here.task.is_notified_of() { around_notified(here, kind, false, wait) } else { wait() }
+    if is_on() && here.task.is_reported() { around_cold(here, kind, false, wait) } else { wait() }
 }
 
 #[cold]
 #[inline(never)]
-fn around_notified<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
+fn around_cold<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
     let for_tasks = matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup);
     if for_tasks && !here.task.is_explicit() && here.thread.tool.thin.is_thinning() {
         return wait();
@@ -62,14 +62,14 @@ fn state_of(kind: SyncKind) -> u32 {
 /// A region of this kind begins, whose end is a call of its own.
 #[inline(always)]
 pub fn begins(here: CurrentThread, kind: SyncKind) {
-    if is_on() && here.task.is_notified_of() {
-        begins_notified(here, kind);
+    if is_on() && here.task.is_reported() {
+        begins_cold(here, kind);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn begins_notified(here: CurrentThread, kind: SyncKind) {
+fn begins_cold(here: CurrentThread, kind: SyncKind) {
     entered(here, |code| {
         let site = site(here, code);
         notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));

@@ -13,14 +13,14 @@ use crate::omp::thread::CurrentThread;
 pub fn begins(what: impl FnOnce() -> (CurrentThread, ToolWork, u64)) {
     if is_on() {
         let (here, kind, count) = what();
-        begins_notified(here, kind, count);
+        begins_cold(here, kind, count);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn begins_notified(here: CurrentThread, kind: ToolWork, count: u64) {
-    ends_notified(here, None); // left by a jump
+fn begins_cold(here: CurrentThread, kind: ToolWork, count: u64) {
+    ends_cold(here, None); // left by a jump
     let site = site(here, None);
     notify(|consumer| consumer.work(&site, kind, ToolEndpoint::Begin, count));
     here.thread.tool.work.set(Working { kind: Some(kind), count, code: site.known_code() });
@@ -31,14 +31,14 @@ fn begins_notified(here: CurrentThread, kind: ToolWork, count: u64) {
 pub fn ends() {
     if is_on() {
         let here = CurrentThread::get();
-        ends_notified(here, Some(site(here, None)));
+        ends_cold(here, Some(site(here, None)));
     }
 }
 
 /// Without a call that ends it the address behind the one that began it stands for that.
 #[cold]
 #[inline(never)]
-fn ends_notified(here: CurrentThread, call: Option<EventSite>) {
+fn ends_cold(here: CurrentThread, call: Option<EventSite>) {
     let Working { kind: Some(kind), count, code } = here.thread.tool.work.take() else { return };
     let site = call.unwrap_or_else(|| EventSite::at(here, code));
     notify(|consumer| consumer.work(&site, kind, ToolEndpoint::End, count));
@@ -73,9 +73,9 @@ fn one(kind: ToolWork, end: ToolEndpoint, count: u64) {
 pub fn single_without_end(here: CurrentThread, executes: bool) {
     if is_on() {
         if executes {
-            begins_notified(here, ToolWork::SingleExecutor, 1);
+            begins_cold(here, ToolWork::SingleExecutor, 1);
         } else {
-            single_notified(false);
+            single_cold(false);
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn single_without_end(here: CurrentThread, executes: bool) {
 /// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
 pub(super) fn close_single(here: CurrentThread) {
     if here.thread.tool.work.get().kind == Some(ToolWork::SingleExecutor) {
-        ends_notified(here, None);
+        ends_cold(here, None);
     }
 }
 
@@ -91,13 +91,13 @@ pub(super) fn close_single(here: CurrentThread) {
 #[inline(always)]
 pub fn single(executes: bool) {
     if is_on() {
-        single_notified(executes);
+        single_cold(executes);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn single_notified(executes: bool) {
+fn single_cold(executes: bool) {
     if executes {
         one(ToolWork::SingleExecutor, ToolEndpoint::Begin, 1);
     } else {
@@ -110,13 +110,13 @@ fn single_notified(executes: bool) {
 #[inline(always)]
 pub fn chunk(what: impl FnOnce() -> Chunk) {
     if is_on() {
-        chunk_notified(what());
+        chunk_cold(what());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn chunk_notified(chunk: Chunk) {
+fn chunk_cold(chunk: Chunk) {
     let site = site(CurrentThread::get(), None);
     let chunk = match chunk {
         Chunk::Section(0) => Chunk::Section(site.code()),
@@ -140,13 +140,13 @@ pub fn iteration(here: CurrentThread, source: bool, dimensions: usize, at: &impl
 #[inline(always)]
 pub fn masked(end: ToolEndpoint) {
     if is_on() {
-        masked_notified(end);
+        masked_cold(end);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn masked_notified(end: ToolEndpoint) {
+fn masked_cold(end: ToolEndpoint) {
     let site = site(CurrentThread::get(), None);
     notify(|consumer| consumer.masked(&site, end));
 }
@@ -155,13 +155,13 @@ fn masked_notified(end: ToolEndpoint) {
 #[inline(always)]
 pub fn reduction(end: ToolEndpoint) {
     if is_on() {
-        reduction_notified(end);
+        reduction_cold(end);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn reduction_notified(end: ToolEndpoint) {
+fn reduction_cold(end: ToolEndpoint) {
     let here = CurrentThread::get();
     put_state(here.thread, if end == ToolEndpoint::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
     let site = site(here, None);

@@ -400,7 +400,7 @@ impl Consumer for Ompt {
     fn flush(&self, site: &EventSite) {
         if let Some(call) = callback!(FLUSH: Flush) {
             // SAFETY: *word and type*.
-            unsafe { call(record::native_thread(site.thread).tool.data.as_ptr(), code(site)) };
+            unsafe { call(record::thread_for_tools(site.thread).tool.data.as_ptr(), code(site)) };
         }
     }
 

@@ -21,7 +21,7 @@ use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::state;
 use crate::omp::tool::record::{self, BYTES, TaskFrame, TaskRecord};
-use crate::omp::tool::{ConsumerSlot, is_notified, unique_id};
+use crate::omp::tool::{ConsumerSlot, is_attached, unique_id};
 
 /// A function as tools get it.
 macro_rules! function {
@@ -148,7 +148,7 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
 /// The thread and the task of the running code, if it belongs to an OpenMP thread and the tool is
 /// notified of events.
 fn running() -> Option<CurrentThread> {
-    if is_notified(ConsumerSlot::Ompt) { CurrentThread::in_program() } else { None }
+    if is_attached(ConsumerSlot::Ompt) { CurrentThread::in_program() } else { None }
 }
 
 /// Is that a member whose share of its region is over, or which waits for the next one? The thread
@@ -164,7 +164,7 @@ fn is_idle(thread: &Thread) -> bool {
 
 /// The running thread, if it is one for tools.
 fn thread() -> Option<&'static Thread> {
-    running().map(|here| record::native_thread(here.thread))
+    running().map(|here| record::thread_for_tools(here.thread))
 }
 
 unsafe extern "C" fn get_thread_data() -> *mut Data {
@@ -196,7 +196,7 @@ unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_i
 
 unsafe extern "C" fn get_place_num() -> c_int {
     running().map_or(-1, |here| {
-        binding::flush(here);
+        binding::bind_if_initial(here);
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.place
     })
@@ -204,7 +204,7 @@ unsafe extern "C" fn get_place_num() -> c_int {
 
 unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> c_int {
     let Some(here) = running().filter(|_| env::settings().places.is_some()) else { return 0 };
-    binding::flush(here);
+    binding::bind_if_initial(here);
     // SAFETY: own thread only.
     let partition = unsafe { here.thread.own() }.partition.clone();
     for (i, place) in partition.clone().enumerate().take(usize::try_from(size).unwrap_or(0)) {

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use mpi_bridge::table::HandlerFn;
 
-use super::remote::{complete, lock};
+use super::remote::{lock, wait_for_copies};
 use super::{Cluster, cluster, device_count, device_of};
 use crate::omp::device::interface::{Device, DeviceAddress, DeviceFailure};
 use crate::omp::device::{DeviceOwner, DeviceSlot, get, gpu};
@@ -257,7 +257,7 @@ fn across(
     from: (DeviceOwner, DeviceAddress),
     size: usize,
 ) -> Result<[u64; 7], DeviceFailure> {
-    complete(cluster)?;
+    wait_for_copies(cluster)?;
     let [(to, to_at), (from, from_at)] = [to, from].map(|(owner, at)| (wire::owner(owner), at as u64));
     Ok([ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64])
 }

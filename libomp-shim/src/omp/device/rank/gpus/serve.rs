@@ -157,7 +157,7 @@ impl ServeOrder {
 
 /// Waits for an operation of the GPU.
 fn over(slot: &DeviceSlot, begun: Result<DeviceOperation, DeviceFailure>) -> PendingOutcome {
-    transfer::complete(&*slot.device, begun?).map(|()| 0)
+    transfer::wait_for(&*slot.device, begun?).map(|()| 0)
 }
 
 /// [`ask::ACROSS`]: a copy to a device of this rank.
