@@ -253,7 +253,7 @@ fn name(driver: &Driver, device: CuDevice, ordinal: i32) -> CString {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        let _failed = self.end(); // no caller is left who could get it
+        let _failed = self.end(); // no caller is left to get it
         let Ok(_inside) = self.enter() else { return };
         let reads = self.streams().close();
         reads.into_iter().for_each(|(place, guest)| self.family.leave(place, guest));

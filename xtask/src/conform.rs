@@ -20,7 +20,7 @@ const LIMIT: u32 = 60;
 /// At most this many failing runs of one program are printed.
 const SHOWN: usize = 4;
 /// A program that hangs this often is not run any further.
-const HANG_LIMIT: usize = 2;
+const MOST_HANGS: usize = 2;
 
 /// What to run.
 pub struct SpecRequest<'a> {
@@ -99,7 +99,7 @@ impl Runs<'_> {
     /// One run on each runtime.
     fn round(&self, threads: u32, reference: &Ran, times: &mut SpecTimes, outcome: &mut Outcome) {
         for (way, runtime) in self.runtimes.iter().enumerate() {
-            if outcome.hangs >= HANG_LIMIT {
+            if outcome.hangs >= MOST_HANGS {
                 return;
             }
             let env = runtime.env(self.program, threads);

@@ -89,8 +89,8 @@ impl SuiteRequest {
     }
 
     /// The bounded subset of their tests of devices, on such a device ([`DEVICES`]).
-    pub fn devices(library: PathBuf, kind: &'static str) -> SuiteRequest {
-        SuiteRequest { devices: Some(kind), ..SuiteRequest::subset(library, Suite::WITH_DEVICES.to_vec()) }
+    pub fn devices(library: PathBuf, suites: Vec<Suite>, kind: &'static str) -> SuiteRequest {
+        SuiteRequest { devices: Some(kind), ..SuiteRequest::subset(library, suites) }
     }
 
     /// Whether all tests of a suite run, so that their counts are figures for the page.

@@ -67,7 +67,7 @@ cargo xtask <command>
                          --check  compare them instead, as in test
   format               rustfmt and clang-format over everything (rustfmt.toml, .clang-format)
                          --check  only say what is not formatted, as in test
-  words                names and doc comments in the words of docs/glossary.md, short sentences
+  words                names and comments in the words of docs/glossary.md, short sentences (Rust, docs/protocols)
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only

@@ -111,7 +111,11 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 
 /// A source file up to its tests.
 fn text_of(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    without_tests(&fs::read_to_string(path).unwrap_or_default()).to_owned()
+}
+
+/// The text of a source file up to its tests.
+pub fn without_tests(text: &str) -> &str {
     let end = text.find("#[cfg(test)]").or_else(|| text.find("#[cfg(all(test,")).unwrap_or(text.len());
-    text[..end].to_owned()
+    &text[..end]
 }

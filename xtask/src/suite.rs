@@ -32,6 +32,7 @@ pub fn run(places: &Workspace, install: bool, quick: bool, report: &mut Report) 
     pages::run(places, true, report);
     crates(places, report);
     untimed_checks(places, quick, report);
+    laboratory(places, report);
     ranks(places, bridge::Timing::Timed, report);
     let library = places.library();
     env_cases::run(places, &library, "", report);
@@ -68,7 +69,8 @@ fn build_all(places: &Workspace, quick: bool, report: &mut Report) -> bool {
         steps.push(Box::new(|report| models(places, report)));
         steps.push(Box::new(|report| mutants::gate::prepare(places, report)));
     }
-    // The longest chain, of which link-time optimisation is the end, must not wait for a processor.
+    // Not one more than there are processors: the link-time optimisation, which uses one thread for
+    // two minutes, would begin later and end alone.
     report.side_by_side("build, form, models", parallel::jobs(), &steps);
     is_built.load(Ordering::Relaxed)
 }
@@ -84,7 +86,6 @@ fn untimed_checks(places: &Workspace, quick: bool, report: &mut Report) {
         Box::new(|report| placement::run(places, true, report)),
         Box::new(|report| readme::run(places, report)),
         Box::new(|report| sanitizers(places, report)),
-        Box::new(|report| laboratory(places, report)),
         Box::new(|report| soak::check(places, &library, report)),
     ];
     if !quick {
@@ -104,8 +105,8 @@ fn foreign_suites(places: &Workspace, report: &mut Report) {
         conformance::run(places, &conformance::SuiteRequest::subset(places.library(), vec![suite]), report);
         let mpi = on_ranks.iter().filter(|(_, of)| *of == suite).map(|(mpi, _)| *mpi);
         for kind in ["host"].into_iter().chain(mpi) {
-            let request = conformance::SuiteRequest::devices(places.library(), kind);
-            conformance::run(places, &conformance::SuiteRequest { suites: vec![suite], ..request }, report);
+            let request = conformance::SuiteRequest::devices(places.library(), vec![suite], kind);
+            conformance::run(places, &request, report);
         }
     };
     let steps: [Step<'_>; 2] =
@@ -141,9 +142,11 @@ fn lint_and_build_tests(places: &Workspace, report: &mut Report) {
     if environment.is_empty() {
         return report.skip("clippy", "not installed with this toolchain");
     }
-    // Models are built for loom, or without debug information, by another step.
-    let models = ["clippy", "--quiet", "-p", "ult", "-p", "mpi-bridge", "--test", "model_*"];
-    is_fine &= cargo(places, &[&models[..], &["--", "-D", "warnings"]].concat(), &[]);
+    // The first two packages are compiled above for their tests only. The models of the others are
+    // built for loom, or without debug information, by another step.
+    let packages = ["-p", "libomp-shim", "-p", "xtask", "-p", "ult", "-p", "mpi-bridge"];
+    let targets = ["--lib", "--bins", "--test", "model_*", "--", "-D", "warnings"];
+    is_fine &= cargo(places, &[&["clippy", "--quiet"], &packages[..], &targets].concat(), &[]);
     report.check("clippy", if is_fine { vec![] } else { vec!["see its messages above".into()] });
 }
 

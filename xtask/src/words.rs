@@ -1,17 +1,16 @@
 //! `cargo xtask words`: are names and doc comments in the words of the field?
 //!
 //! What lives here: four rules (retired words, long doc sentences, type names that stand for many
-//! types, bare type names) and the list of exceptions. What does not: the form of the sources
-//! ([`crate::format`]). The retired words stand in `docs/glossary.md`, the exceptions in
-//! `words/exceptions.tsv`.
+//! types, bare type names), without exceptions. What does not: the form of the sources
+//! ([`crate::format`]). The retired words stand in `docs/glossary.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::format;
 use crate::programs::Workspace;
 use crate::report::Report;
+use crate::{format, pages};
 use lex::Class;
 
 mod lex;
@@ -23,19 +22,13 @@ const SENTENCE_WORDS: usize = 35;
 /// The most types of the workspace that share one name.
 const TYPES_PER_NAME: usize = 2;
 
-/// The exceptions may not grow beyond this number; a change that removes some lowers it.
-const EXCEPTIONS: usize = 3;
-
 /// Names that say nothing about a type. OpenMP's own words are not among them.
 const BARE: &[&str] = &[
     "State", "Kind", "Part", "Item", "Found", "Waiting", "Work", "Place", "Who", "Whose", "What", "Why",
     "Which", "How", "Where", "When",
 ];
 
-/// Names that Rust's libraries use for a type of each module.
-const STANDARD: &[&str] = &["Error", "Iter", "Builder"];
-
-/// What a rule found, as an exception names it: the rule, the file, and the word or sentence.
+/// What a rule found: the rule, the file, and the word or sentence.
 type Finding = (&'static str, String, String);
 
 /// Checks all Rust files and the pages of the protocols.
@@ -44,9 +37,10 @@ pub fn run(places: &Workspace, report: &mut Report) {
     if files.is_empty() {
         return report.skip("words", "no version control here, which says what the sources are");
     }
-    let retired = match fs::read_to_string(places.root.join("docs/glossary.md")) {
-        Ok(text) => retired(&text),
-        Err(e) => return report.fail("words", &format!("docs/glossary.md: {e}")),
+    let glossary = fs::read_to_string(places.root.join("docs/glossary.md")).map_err(|e| e.to_string());
+    let retired = match glossary.and_then(|text| retired(&text)) {
+        Ok(words) => words,
+        Err(why) => return report.fail("words", &format!("docs/glossary.md: {why}")),
     };
     let mut findings = Vec::new();
     let mut types = BTreeMap::new();
@@ -55,12 +49,8 @@ pub fn run(places: &Workspace, report: &mut Report) {
         check_file(&file, &text, &retired, &mut types, &mut findings);
     }
     findings.extend(crowded_names(&types));
-    let problems = match fs::read_to_string(places.root.join("xtask/src/words/exceptions.tsv")) {
-        Ok(text) => without_exceptions(&findings, &text),
-        Err(e) => vec![format!("xtask/src/words/exceptions.tsv: {e}")],
-    };
-    problems.iter().for_each(|problem| println!("{problem}"));
-    report.check("words", problems);
+    let problems = findings.into_iter().map(|(rule, file, what)| format!("{file}: {rule}: {what}"));
+    report.check("words", problems.collect());
 }
 
 /// A word that names and comments no longer use, what to say instead, and in which folders.
@@ -72,16 +62,21 @@ struct Retired {
 }
 
 /// The table below the heading *Retired words* of the glossary.
-fn retired(glossary: &str) -> Vec<Retired> {
-    let table = glossary.split("## Retired words").nth(1).unwrap_or_default();
+///
+/// # Errors
+/// There is no such table, or a row has fewer than three cells.
+fn retired(glossary: &str) -> Result<Vec<Retired>, String> {
+    let table = glossary.split("## Retired words").nth(1).ok_or("it has no retired words")?;
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
-    rows.filter_map(|row| {
-        let mut cells = row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned());
-        let (word, instead, folders) = (cells.next()?, cells.next()?, cells.next()?);
-        let folders = folders.split_whitespace().map(|folder| folder.trim_matches('`').to_owned()).collect();
-        Some(Retired { word, instead, folders })
-    })
-    .collect()
+    let retired: Result<Vec<Retired>, String> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+            let [word, instead, folders] = cells[..] else { return Err(format!("three cells: {row}")) };
+            let folders = folders.split_whitespace().map(|folder| folder.trim_matches('`').to_owned());
+            Ok(Retired { word: word.into(), instead: instead.into(), folders: folders.collect() })
+        })
+        .collect();
+    retired.and_then(|words| if words.is_empty() { Err("it retires no word".into()) } else { Ok(words) })
 }
 
 fn check_file(
@@ -94,21 +89,26 @@ fn check_file(
     let name = file.display().to_string();
     let is_rust = name.ends_with(".rs");
     // Tests and models are read one by one, and import nothing from each other.
-    let is_test = name.contains("/tests/") || name.ends_with("tests.rs");
+    let is_test = name.contains("/tests/") || name.ends_with("/tests.rs");
     let mut used = BTreeSet::new();
     let stretches = if is_rust { lex::stretches(text) } else { vec![(Class::Comment, text)] };
     for &(class, stretch) in &stretches {
         match class {
             Class::Code => {
                 used.extend(lex::names(stretch).flat_map(parts));
-                for ty in types_in(stretch).filter(|_| !is_test) {
-                    types.entry(ty.to_owned()).or_default().insert(name.clone());
-                }
             }
             Class::Comment => {
                 used.extend(stretch.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase));
             }
             Class::Text => {}
+        }
+    }
+    if is_rust && !is_test {
+        let code = lex::stretches(pages::without_tests(text));
+        for (_, stretch) in code.into_iter().filter(|(class, _)| *class == Class::Code) {
+            for ty in types_in(stretch) {
+                types.entry(ty.to_owned()).or_default().insert(name.clone());
+            }
         }
     }
     let applies =
@@ -155,7 +155,7 @@ fn types_in(code: &str) -> impl Iterator<Item = &str> {
 
 fn crowded_names(types: &BTreeMap<String, BTreeSet<String>>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, files) in types.iter().filter(|(name, _)| !STANDARD.contains(&name.as_str())) {
+    for (name, files) in types {
         let first = files.first().cloned().unwrap_or_default();
         if BARE.contains(&name.as_str()) {
             findings.push(("bare type name", first, name.clone()));
@@ -164,32 +164,6 @@ fn crowded_names(types: &BTreeMap<String, BTreeSet<String>>) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// The findings that no exception names, and the exceptions that nothing needs any more.
-fn without_exceptions(findings: &[Finding], exceptions: &str) -> Vec<String> {
-    let rows: Vec<Vec<&str>> = exceptions
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.split('\t').collect())
-        .collect();
-    let names = |row: &[&str], finding: &Finding| {
-        row.len() == 4 && row[0] == finding.0 && row[1] == finding.1 && finding.2.starts_with(row[2])
-    };
-    let mut problems: Vec<String> = findings
-        .iter()
-        .filter(|finding| !rows.iter().any(|row| names(row, finding)))
-        .map(|(rule, file, what)| format!("{file}: {rule}: {what}"))
-        .collect();
-    problems.extend(
-        rows.iter()
-            .filter(|row| !findings.iter().any(|finding| names(row, finding)))
-            .map(|row| format!("xtask/src/words/exceptions.tsv: nothing needs {row:?}")),
-    );
-    if rows.len() > EXCEPTIONS {
-        problems.push(format!("{} exceptions, which may be {EXCEPTIONS} at most", rows.len()));
-    }
-    problems
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What an OpenMP thread is notified of itself as a thread of the system: its number.
+//! The number of an OpenMP thread as a thread of the system, and signals directed at it.
 //!
 //! A thread that runs with the storage of a TLS donor has the donor's number: `gettid` is then
 //! another one for each thread, fits `pthread_self`, and a signal that is directed at it comes to

@@ -55,7 +55,7 @@ pub fn is_cancelled(here: CurrentThread, construct: CancelConstruct) -> bool {
     is_cancelled
 }
 
-/// The construct, in the bits that tools are notified.
+/// The construct, in the bits that tools get.
 fn bits(construct: CancelConstruct) -> u32 {
     match construct {
         CancelConstruct::Parallel => cancelled::PARALLEL,

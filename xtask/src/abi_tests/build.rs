@@ -54,8 +54,8 @@ pub struct TestRecipe<'a> {
     pub unmarked: bool,
     /// Build a shared object.
     pub shared: bool,
-    /// The program has one run, so no other way of loading needs its object file.
-    pub has_one_run: bool,
+    /// The program is linked with the library, too.
+    pub needs_object: bool,
 }
 
 impl TestBuilder {
@@ -111,14 +111,10 @@ impl TestBuilder {
     /// The binary for a way of loading, built if the cache has none. The error is the compiler's
     /// message.
     pub fn binary(&self, recipe: &TestRecipe, mode: TestMode) -> Result<PathBuf, String> {
-        if recipe.has_one_run && !matches!(mode, TestMode::Gpu | TestMode::Link) {
-            return self.at_once(recipe);
-        }
-        let object = self.object(recipe)?;
         match (mode, &self.library) {
-            (TestMode::Link, Some(library)) => self.link_with(recipe, &object, library),
-            (TestMode::Gpu, _) if !recipe.unmarked => self.marked(&self.link(recipe, &object)?),
-            _ => self.link(recipe, &object),
+            (TestMode::Link, Some(library)) => self.link_with(recipe, &self.object(recipe)?, library),
+            (TestMode::Gpu, _) if !recipe.unmarked => self.marked(&self.program(recipe)?),
+            _ => self.program(recipe),
         }
     }
 
@@ -179,23 +175,19 @@ impl TestBuilder {
         Ok(command)
     }
 
-    /// Compiles and links with one call, which saves the start of a compiler.
-    fn at_once(&self, recipe: &TestRecipe) -> Result<PathBuf, String> {
+    /// The program by itself. If it is never linked with the library, one call compiles and links it,
+    /// which saves the start of a compiler.
+    fn program(&self, recipe: &TestRecipe) -> Result<PathBuf, String> {
         let end = if recipe.shared { "so" } else { "exe" };
         self.unless_cached(&self.cache.join(format!("{}.{end}", self.stem(recipe)?)), |output| {
-            let mut command = self.compilation(recipe, output)?;
+            let mut command = if recipe.needs_object {
+                let mut command = Command::new(&recipe.compiler.name);
+                command.args(&recipe.compiler.flags).args(&recipe.offload).arg(self.object(recipe)?);
+                command
+            } else {
+                self.compilation(recipe, output)?
+            };
             command.args(linking(recipe)).arg("-o").arg(output).args(libraries(recipe));
-            Ok(command)
-        })
-    }
-
-    fn link(&self, recipe: &TestRecipe, object: &Path) -> Result<PathBuf, String> {
-        let binary = object.with_extension(if recipe.shared { "so" } else { "exe" });
-        self.unless_cached(&binary, |output| {
-            let mut command = Command::new(&recipe.compiler.name);
-            command.args(&recipe.compiler.flags).args(linking(recipe));
-            command.args(&recipe.offload);
-            command.arg(object).arg("-o").arg(output).args(libraries(recipe));
             Ok(command)
         })
     }

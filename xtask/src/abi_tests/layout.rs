@@ -64,7 +64,7 @@ fn printed(directory: &Path, builder: &TestBuilder, compiler: &CompilerDriver) -
         offload: Vec::new(),
         unmarked: false,
         shared: false,
-        has_one_run: true,
+        needs_object: false,
     };
     let binary = builder.binary(&recipe, TestMode::Own)?;
     let run = ProgramRun { arguments: vec![binary], env: Vec::new(), timeout: 20 };

@@ -366,7 +366,7 @@ impl<'a> AbiProgram<'a> {
             offload,
             unmarked,
             shared: self.source.is_shared(),
-            has_one_run: self.chosen_cells().len() == 1,
+            needs_object: self.chosen_cells().iter().any(|(mode, _, _)| *mode == TestMode::Link),
         }
     }
 

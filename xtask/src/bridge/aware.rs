@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// What a run on two ranks must do.
 #[derive(Clone, Copy)]
-enum AwareOutcome {
+enum AwareExpectation {
     /// End with status 0 and say nothing.
     Fine,
     /// End with status 0 and one line of ours that contains this.
@@ -26,11 +26,11 @@ struct Test {
     threads: &'static [(u32, u32)],
     /// Further settings.
     settings: &'static [&'static str],
-    wanted: AwareOutcome,
+    wanted: AwareExpectation,
 }
 
 const PLAIN: Test =
-    Test { name: "", argument: "", threads: &[(4, 2)], settings: &[], wanted: AwareOutcome::Fine };
+    Test { name: "", argument: "", threads: &[(4, 2)], settings: &[], wanted: AwareExpectation::Fine };
 
 /// Tasks of one thread go on.
 const TASKS: &[&str] = &["OMPX_TASK_AWARE_MPI=1"];
@@ -42,17 +42,17 @@ const TESTS: [Test; 7] = [
         name: "threads",
         argument: "low",
         settings: &["OMP_DISPLAY_ENV=verbose"],
-        wanted: AwareOutcome::Says("below MPI_THREAD_MULTIPLE"),
+        wanted: AwareExpectation::Says("below MPI_THREAD_MULTIPLE"),
         ..PLAIN
     },
     Test { name: "fortran", threads: &[(2, 1), (2, 2)], ..PLAIN },
     Test { name: "tasks", threads: &[(1, 1), (2, 2), (8, 2)], settings: TASKS, ..PLAIN },
-    Test { name: "tasks", threads: &[(2, 2)], wanted: AwareOutcome::Hang, ..PLAIN },
+    Test { name: "tasks", threads: &[(2, 2)], wanted: AwareExpectation::Hang, ..PLAIN },
     Test {
         name: "vain",
         threads: &[(2, 2)],
         settings: &["OMPX_CLUSTER=spmd", "GANGWAY_CHECK=1"],
-        wanted: AwareOutcome::Says("waits for a message of rank 1, tag 7 (MPI_Recv)"),
+        wanted: AwareExpectation::Says("waits for a message of rank 1, tag 7 (MPI_Recv)"),
         ..PLAIN
     },
 ];
@@ -146,7 +146,7 @@ fn run_test(
         line.extend(words(test.settings));
         line.push(program.display().to_string());
         line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
-        let limit = if matches!(test.wanted, AwareOutcome::Hang) { HANGS } else { LIMIT };
+        let limit = if matches!(test.wanted, AwareExpectation::Hang) { HANGS } else { LIMIT };
         let problem =
             judged(|| judge(&exec::run(&line, &environment(&[]), &places.root, limit), test.wanted));
         let settings = test.settings.join(" ");
@@ -177,15 +177,17 @@ fn judged(run: impl Fn() -> Option<String>) -> Option<String> {
     last
 }
 
-fn judge(ran: &Ran, wanted: AwareOutcome) -> Option<String> {
+fn judge(ran: &Ran, wanted: AwareExpectation) -> Option<String> {
     let ours: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
     let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
     match (wanted, ran.problem.as_deref()) {
-        (AwareOutcome::Hang, Some("hangs")) => None,
-        (AwareOutcome::Hang, _) => Some("ends, although nobody lets the tasks of one thread go on".into()),
+        (AwareExpectation::Hang, Some("hangs")) => None,
+        (AwareExpectation::Hang, _) => {
+            Some("ends, although nobody lets the tasks of one thread go on".into())
+        }
         (_, Some(problem)) => Some(format!("{problem}: {}", said())),
-        (AwareOutcome::Fine, None) => ours.first().map(|line| format!("says: {line}")),
-        (AwareOutcome::Says(text), None) if ours.iter().any(|l| l.contains(text)) => None,
-        (AwareOutcome::Says(_), None) => Some(format!("says: {}", said())),
+        (AwareExpectation::Fine, None) => ours.first().map(|line| format!("says: {line}")),
+        (AwareExpectation::Says(text), None) if ours.iter().any(|l| l.contains(text)) => None,
+        (AwareExpectation::Says(_), None) => Some(format!("says: {}", said())),
     }
 }

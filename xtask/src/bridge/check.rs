@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// What a run of `check NAME` must do.
-enum CheckOutcome {
+enum CheckExpectation {
     /// Say "ok NAME".
     Fine,
     /// End with a status other than 0 and one line of ours that contains this.
@@ -20,29 +20,39 @@ enum CheckOutcome {
 struct Check {
     name: &'static str,
     ranks: &'static [u32],
-    wanted: CheckOutcome,
+    wanted: CheckExpectation,
     /// `OMPX_PROGRESS`.
     mode: &'static str,
 }
 
-const fn check(name: &'static str, ranks: &'static [u32], mode: &'static str, wanted: CheckOutcome) -> Check {
+const fn check(
+    name: &'static str,
+    ranks: &'static [u32],
+    mode: &'static str,
+    wanted: CheckExpectation,
+) -> Check {
     Check { name, ranks, wanted, mode }
 }
 
 const CHECKS: [Check; 13] = [
-    check("stream", &[1, 2, 4], "idle", CheckOutcome::Fine),
-    check("stream", &[2], "dedicated", CheckOutcome::Fine),
-    check("large", &[1, 2], "idle", CheckOutcome::Fine),
-    check("random", &[1, 2, 4], "idle", CheckOutcome::Fine),
-    check("random", &[4], "dedicated", CheckOutcome::Fine),
-    check("threads", &[2], "dedicated", CheckOutcome::Fine),
-    check("quiet", &[1, 2, 4], "idle", CheckOutcome::Fine),
-    check("quiet", &[2], "dedicated", CheckOutcome::Fine),
-    check("twice", &[2], "idle", CheckOutcome::Fine),
-    check("modules", &[2], "idle", CheckOutcome::Line("rank 1 runs a different module two than rank 0")),
-    check("unhandled", &[2], "idle", CheckOutcome::Line("is for handler 8, which this rank does not have")),
-    check("abort", &[2], "dedicated", CheckOutcome::Line("rank 1: this is a test of abort")),
-    check("killed", &[2], "idle", CheckOutcome::Ended),
+    check("stream", &[1, 2, 4], "idle", CheckExpectation::Fine),
+    check("stream", &[2], "dedicated", CheckExpectation::Fine),
+    check("large", &[1, 2], "idle", CheckExpectation::Fine),
+    check("random", &[1, 2, 4], "idle", CheckExpectation::Fine),
+    check("random", &[4], "dedicated", CheckExpectation::Fine),
+    check("threads", &[2], "dedicated", CheckExpectation::Fine),
+    check("quiet", &[1, 2, 4], "idle", CheckExpectation::Fine),
+    check("quiet", &[2], "dedicated", CheckExpectation::Fine),
+    check("twice", &[2], "idle", CheckExpectation::Fine),
+    check("modules", &[2], "idle", CheckExpectation::Line("rank 1 runs a different module two than rank 0")),
+    check(
+        "unhandled",
+        &[2],
+        "idle",
+        CheckExpectation::Line("is for handler 8, which this rank does not have"),
+    ),
+    check("abort", &[2], "dedicated", CheckExpectation::Line("rank 1: this is a test of abort")),
+    check("killed", &[2], "idle", CheckExpectation::Ended),
 ];
 
 /// How long a run may take, in seconds, on a machine that is busy with something else.
@@ -85,29 +95,37 @@ fn inside(under: &Under<'_>, report: &mut Report) {
     let beside = Under { program, ..*under };
     for mode in ["idle", "dedicated"] {
         let ran = beside.launch("", 2, mode, &mpi.library(under.places));
-        let problem = judge(&ran, &check("inside", &[2], mode, CheckOutcome::Fine));
+        let problem = judge(&ran, &check("inside", &[2], mode, CheckExpectation::Fine));
         report.check(
             &format!("bridge [{}, 2 ranks, {mode}]: inside a program that uses MPI", mpi.name),
             problem.into_iter().collect(),
         );
     }
     let ran = beside.launch("low", 2, "idle", &mpi.library(under.places));
-    let problem =
-        judge(&ran, &check("low", &[2], "idle", CheckOutcome::Line("the bridge needs MPI_THREAD_MULTIPLE")));
+    let problem = judge(
+        &ran,
+        &check("low", &[2], "idle", CheckExpectation::Line("the bridge needs MPI_THREAD_MULTIPLE")),
+    );
     report.check(&format!("bridge [{}]: too low a thread level", mpi.name), problem.into_iter().collect());
 }
 
 fn judge(ran: &Ran, check: &Check) -> Option<String> {
     let said = || exec::last_line(&ran.stderr).to_string();
     match (&check.wanted, &ran.problem) {
-        (CheckOutcome::Fine, None) if ran.stdout.lines().any(|l| l == format!("ok {}", check.name)) => None,
-        (CheckOutcome::Fine, problem) => {
+        (CheckExpectation::Fine, None) if ran.stdout.lines().any(|l| l == format!("ok {}", check.name)) => {
+            None
+        }
+        (CheckExpectation::Fine, problem) => {
             Some(format!("{}: {}", problem.as_deref().unwrap_or("does not say ok"), said()))
         }
-        (CheckOutcome::Line(_) | CheckOutcome::Ended, None) => Some("ends as if all were well".into()),
-        (CheckOutcome::Line(_) | CheckOutcome::Ended, Some(p)) if p == "hangs" => Some("hangs".into()),
-        (CheckOutcome::Line(text), Some(_)) => one_line(ran, text),
-        (CheckOutcome::Ended, Some(_)) => None,
+        (CheckExpectation::Line(_) | CheckExpectation::Ended, None) => {
+            Some("ends as if all were well".into())
+        }
+        (CheckExpectation::Line(_) | CheckExpectation::Ended, Some(p)) if p == "hangs" => {
+            Some("hangs".into())
+        }
+        (CheckExpectation::Line(text), Some(_)) => one_line(ran, text),
+        (CheckExpectation::Ended, Some(_)) => None,
     }
 }
 

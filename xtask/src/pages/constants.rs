@@ -3,6 +3,7 @@
 //! What lives here: which constants are listed, and what their comments have to say. What does not:
 //! the numbers themselves.
 
+use super::rejected::plain;
 use super::{sources, text_of};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -30,8 +31,10 @@ const ROOMS: [(&str, &str); 5] = [
     ("libomp-shim/src/omp/worksharing", "Worksharing loops"),
 ];
 
-/// What a comment says a number's origin is; the last one is not listed.
-const ORIGINS: [&str; 4] = ["Measured:", "Derived:", "Chosen:", "Given:"];
+/// What a comment says a number's origin is.
+const ORIGINS: [&str; 4] = ["Measured:", "Derived:", "Chosen:", GIVEN];
+/// The origin of a number that is not listed.
+const GIVEN: &str = "Given:";
 
 /// A constant with its comment, as one line.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ impl Constant {
 
     /// Is the number given by the processor, the kernel or a format?
     fn is_given(&self) -> bool {
-        self.origin().is_some_and(|at| self.comment[at..].starts_with(ORIGINS[3]))
+        self.origin().is_some_and(|at| self.comment[at..].starts_with(GIVEN))
     }
 }
 
@@ -130,7 +133,7 @@ fn numeric(line: &str) -> Option<(&str, &str)> {
 
 /// A cell of a table: no links to items of the code, no bars.
 fn cell(text: &str) -> String {
-    text.replace("[`", "`").replace("`]", "`").replace('|', "\\|").trim().to_owned()
+    plain(text).replace('|', "\\|").trim().to_owned()
 }
 
 #[cfg(test)]

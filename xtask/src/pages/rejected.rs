@@ -61,7 +61,7 @@ fn paragraphs(text: &str) -> Vec<String> {
 }
 
 /// Without links to items of the code, which a book cannot follow, and with lists as sentences.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let text = text.replace(" * ", " ").replace("[`", "`").replace("`]", "`");
     let mut out = String::new();
     let mut rest = text.trim_start_matches("* ");

@@ -19,7 +19,7 @@ pub fn stretches(source: &str) -> Vec<(Class, &str)> {
     let (mut start, mut at) = (0, 0);
     while at < bytes.len() {
         let Some((class, end)) = special(source, at) else {
-            at = char_literal(bytes, at).unwrap_or(at + 1);
+            at = char_literal(source, at).unwrap_or(at + 1);
             continue;
         };
         if start < at {
@@ -87,23 +87,16 @@ fn prefixed(source: &str, at: usize) -> Option<(Class, usize)> {
 }
 
 /// The end of the character literal at `at`; `None` where there is none, or a lifetime.
-fn char_literal(bytes: &[u8], at: usize) -> Option<usize> {
-    if bytes[at] != b'\'' {
+fn char_literal(source: &str, at: usize) -> Option<usize> {
+    if source.as_bytes()[at] != b'\'' {
         return None;
     }
-    let length = match bytes.get(at + 1)? {
-        b'\\' => bytes[at + 3..].iter().position(|&byte| byte == b'\'')? + 3,
-        byte => {
-            let width = match byte {
-                0xf0.. => 4,
-                0xe0.. => 3,
-                0xc0.. => 2,
-                _ => 1,
-            };
-            (bytes.get(at + 1 + width) == Some(&b'\'')).then_some(1 + width)?
-        }
-    };
-    Some(at + length + 1)
+    let first = source[at + 1..].chars().next()?;
+    if first == '\\' {
+        return Some(at + 3 + source.get(at + 3..)?.find('\'')? + 1);
+    }
+    let end = at + 1 + first.len_utf8();
+    (source.as_bytes().get(end) == Some(&b'\'')).then_some(end + 1)
 }
 
 fn is_name(byte: u8) -> bool {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{check_file, crowded_names, parts, retired, sentences, without_exceptions};
+use super::{check_file, crowded_names, parts, retired, sentences};
 
 const GLOSSARY: &str = "# Glossary\n\n| term | meaning |\n|---|---|\n| gang | threads |\n\n## Retired words\n\n\
                         | word | now | in |\n|---|---|---|\n| strand | thread | |\n| bench | list | `ult/` `omp/` |\n";
 
 fn found(file: &str, text: &str) -> Vec<super::Finding> {
     let (mut types, mut findings) = (BTreeMap::new(), Vec::new());
-    let words = retired(GLOSSARY).into_iter().filter(|r| r.word != "---").collect::<Vec<_>>();
+    let words = retired(GLOSSARY).expect("a table");
     check_file(Path::new(file), text, &words, &mut types, &mut findings);
     findings.extend(crowded_names(&types));
     findings
@@ -59,12 +59,9 @@ fn names_are_taken_apart() {
 }
 
 #[test]
-fn exceptions_are_needed_and_few() {
-    let finding = ("bare type name", "a.rs".to_owned(), "Kind".to_owned());
-    let row = "bare type name\ta.rs\tKind\twhy";
-    assert!(without_exceptions(std::slice::from_ref(&finding), row).is_empty());
-    assert_eq!(without_exceptions(std::slice::from_ref(&finding), "# none").len(), 1);
-    assert_eq!(without_exceptions(&[], row).len(), 1, "an exception that nothing needs");
-    let many: Vec<String> = (0..30).map(|at| format!("bare type name\ta.rs\tKind{at}\twhy")).collect();
-    assert_eq!(without_exceptions(&[], &many.join("\n")).len(), 31);
+fn a_glossary_without_the_table_is_an_error() {
+    assert!(retired(GLOSSARY).is_ok());
+    assert!(retired("# Glossary\n").is_err());
+    assert!(retired("## Retired words\n\n| word | now | in |\n|---|---|---|\n").is_err());
+    assert!(retired(&GLOSSARY.replace("| strand | thread | |", "| strand |")).is_err());
 }

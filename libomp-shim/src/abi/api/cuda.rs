@@ -16,8 +16,8 @@ use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
 
-/// `ompx_cuda_stream`: the running task's stream on the device that it was notified to use, else on
-/// the default device; null and a line if it gets none.
+/// `ompx_cuda_stream`: the running task's stream on the device that [`ompx_set_task_stream`] set
+/// for it, else on the default device; null and a line if it gets none.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_cuda_stream() -> *mut c_void {
     stream("ompx_cuda_stream", None)

@@ -30,7 +30,7 @@ routines! {
 
 /// `ompx_get_counters`: writes the first `size` bytes of [`Counters`], at most as many as there
 /// are, and returns how many there are. May be called before the first OpenMP construct and at
-/// exit; makes nobody an initial thread.
+/// exit; makes no thread an initial thread.
 ///
 /// # Safety
 /// `out` is valid for writes of `size` bytes, or null.
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn ompx_get_counters(out: *mut Counters, size: usize) -> u
 
 /// `ompx_describe`: writes what the library knows about itself and the machine as lines
 /// `name=value`, at most `size` bytes of them with the zero byte behind, and returns how many bytes
-/// there are without it. Makes nobody an initial thread.
+/// there are without it. Makes no thread an initial thread.
 ///
 /// # Safety
 /// `out` is valid for writes of `size` bytes, or null.
@@ -177,7 +177,7 @@ pub struct OmpxAwaited {
     end: c_int,
 }
 
-/// `ompx_checks`: 1 under `GANGWAY_CHECK`, which names what [`ompx_suspend_for`] is reported.
+/// `ompx_checks`: 1 under `GANGWAY_CHECK`, which names the message that [`ompx_suspend_for`] gets.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_checks() -> c_int {
     c_int::from(check::is_on())

@@ -19,7 +19,7 @@ pub(super) fn result(routine: &str, result: Result<(), RemoteFault>) -> c_int {
     number(routine, result.map(|()| 0))
 }
 
-/// As [`result`], where there is a number to be said.
+/// As [`result`], for a routine that returns a number.
 pub(super) fn number(routine: &str, result: Result<c_int, RemoteFault>) -> c_int {
     result.unwrap_or_else(|why| {
         // Of a file it was said what is wrong with it.

@@ -244,7 +244,7 @@ pub unsafe extern "C-unwind" fn ompx_wait_until(
     argument: *mut c_void,
 ) {
     if rank::cluster().is_some_and(|cluster| !Cluster::is_dedicated(cluster)) {
-        // Somebody has to look after the messages that make it true.
+        // The server has to look after the messages that make it true.
         SERVER.begin();
     }
     let _noted = waits::waits(WaitTarget::Condition, !outside::may_suspend());

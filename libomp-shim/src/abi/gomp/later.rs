@@ -82,7 +82,7 @@ for_tools! {
     GOMP_reduction_end { hook::work::reduction(ToolEndpoint::End) }
     /// `single` ends.
     GOMP_single_end { hook::work::ends() }
-    /// `masked` ends, whose beginning is not notified.
+    /// `masked` ends; tools are not notified of its beginning.
     GOMP_masked_end {}
 }
 

@@ -163,7 +163,7 @@ fn device_for(here: CurrentThread, number: c_int) -> Option<&'static DeviceSlot>
     }
 }
 
-/// The program has gcc's code for GPUs, and nobody has been notified yet that it is of no use.
+/// The program has gcc's code for GPUs, and no line has said yet that it is of no use.
 static HAS_PTX: AtomicBool = AtomicBool::new(false);
 
 /// An object has brought images, for GPUs or for something else.
@@ -207,8 +207,8 @@ impl Target {
         matches!(self, Self::Any(announced) if announced.stays_resident)
     }
 
-    /// Where it runs; if the runtime has chosen, with the promise to do so, and whether it keeps
-    /// what it maps. For a region with this function and list.
+    /// Where a region with this function and list runs. If the runtime has chosen the device: with
+    /// the reservation there, and whether the data that it maps stay resident.
     ///
     /// # Safety
     /// The compiler's list.

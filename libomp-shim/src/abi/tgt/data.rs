@@ -12,8 +12,8 @@ use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::ToolTarget;
 use crate::omp::tool::hook::device as hook;
 
-/// The device that a construct of this kind concerns; one that concerns the host is reported to
-/// tools, and nothing else.
+/// The device that a construct of this kind concerns. For a construct that concerns the host, tools
+/// are notified, and nothing else happens.
 fn device_for(number: i64, kind: ToolTarget) -> Option<&'static DeviceSlot> {
     choose::refuse_for_data(CurrentThread::get(), number);
     let slot = region_device(number);

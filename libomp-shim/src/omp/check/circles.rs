@@ -12,9 +12,9 @@
 //! events. Who runs an undeferred task gives nothing while that waits. So not all circles are
 //! found; what is found is one.
 //!
-//! No mutex of a set can be in the way of a task's own children: sets are among siblings. So
-//! whoever waits for a sibling in the set does it by way of somebody else, as a rule the generating
-//! task, which waits for both and has a lock that one of them wants.
+//! No mutex of a set can be in the way of a task's own children: sets are among siblings. So a task
+//! waits for a sibling in the set by way of a third task. As a rule that is the generating task,
+//! which waits for both and has a lock that one of them wants.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -115,7 +115,7 @@ fn note(what: For) -> TaskWaitNote {
     if !super::is_noted() {
         return TaskWaitNote(None);
     }
-    // One that waits for itself has been reported of.
+    // A task that waits for a lock of its own has been reported already.
     if matches!(what, For::Lock(lock) if locks::is_mine(lock)) {
         return TaskWaitNote(None);
     }

@@ -1,8 +1,8 @@
-//! Events of detachable tasks (5.2 §12.5.4) that nobody fulfils: reported when the process ends, of
-//! tasks whose own code has ended.
+//! Events of detachable tasks (5.2 §12.5.4) that are never fulfilled. They are reported when the
+//! process ends, for tasks whose own code has ended.
 //!
-//! A task that has not come to its end is not reported of: what fulfils its event may be yet to
-//! come.
+//! A task whose own code has not ended is not reported: the call that fulfils its event may be yet
+//! to come.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::NonNull;

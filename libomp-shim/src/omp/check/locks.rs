@@ -14,14 +14,14 @@ use std::sync::{Mutex, PoisonError};
 use super::place::{CodePosition, CodeSource};
 use super::reports::{About, Participant, report_of};
 
-/// Who has set a lock.
+/// The task that has set a lock, and where.
 #[derive(Clone, Copy)]
 pub struct LockHolder {
     /// The task.
     pub who: Participant,
-    /// Where it has.
+    /// Where it has set the lock.
     pub place: CodePosition,
-    /// Somebody else has unset it since, which has been reported.
+    /// Another task has unset the lock since, which has been reported.
     is_robbed: bool,
 }
 
@@ -54,8 +54,8 @@ pub fn all() -> Vec<(usize, LockHolder)> {
     })
 }
 
-/// The running task is about to set the lock, and will wait if somebody has. What this returns is
-/// for [`has_set`].
+/// The running task is about to set the lock, and will wait if it is set. What this returns is for
+/// [`has_set`].
 pub fn about_to_set(lock: usize) -> Option<LockHolder> {
     if !super::is_noted() {
         return None;
@@ -137,7 +137,7 @@ fn look_at_owner(lock: usize, routine: &str) {
     }
 }
 
-/// The lock is destroyed; `is_locked`: its word says that somebody has set it.
+/// The lock is destroyed; `is_locked`: its word says that it is set.
 pub fn destroyed(lock: usize, is_locked: bool, routine: &str) {
     if !super::is_noted() {
         return;

@@ -1,4 +1,4 @@
-//! `GANGWAY_CHECK`: programs that cannot go on, reported by name, and misuse.
+//! `GANGWAY_CHECK`: reports by name which tasks and calls cannot go on, and reports misuse.
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | [`circles`] | tasks that wait for each other: by locks, `mutexinoutset`, `taskwait` and taskgroups |
 //! | [`locks`] | who has set which lock: locks unset, set again or destroyed by mistake |
 //! | [`sync_points`] | threads of one team that wait in different places |
-//! | [`events`] | events of detachable tasks that nobody fulfils |
-//! | [`standstills`] | workers that stand still for long, and who waits behind them |
+//! | [`events`] | events of detachable tasks that are never fulfilled |
+//! | [`standstills`] | workers that stand still for long, and threads that wait for them |
 //! | [`reports`] | lines about misuse, each once per place |
 //! | [`place`], [`symbols`] | where in the program a call stands, and names of functions |
 //! | [`thing`] | what can be waited for, as ranks tell each other |
@@ -22,12 +22,13 @@
 //!
 //! *What is found.* A **cycle**: waits each of which needs something that comes about only when the
 //! next one is over, and the code that waits has ended: values of functions, trays, objects that
-//! others use. So none of them ever goes on, whatever else runs. Where MPI's messages are among
-//! what is needed any code of the other rank might send them; such a cycle is reported when both
-//! ranks have been still for some looks. And **nobody**: no rank runs any code of the program, no
-//! message and no copy is under way, and somebody waits, in three looks half a second apart. Kernel
-//! threads that have nothing to do with OpenMP are not seen. One of them may set a future, or make
-//! a condition true. So the line says what the runtime knows, and the program is not ended.
+//! others use. So none of them ever goes on, whatever else runs. Where the waits need MPI's
+//! messages, any code of the other rank might send them. Such a cycle is reported when both ranks
+//! have been still for some looks. And a **stop of all ranks**: no rank runs any code of the
+//! program, no message and no copy is under way, and code waits. Three looks half a second apart
+//! must find this. Kernel threads that have nothing to do with OpenMP are not seen. One of them may
+//! set a future, or make a condition true. So the line says what the runtime knows, and the program
+//! is not ended.
 //!
 //! *Who looks.* A kernel thread of rank 0 asks all ranks every half a second. A process without
 //! ranks asks itself.

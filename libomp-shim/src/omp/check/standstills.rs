@@ -1,12 +1,13 @@
-//! Standstills: a worker that has not come to a switch point for a second although somebody waited
+//! Standstills: a worker has not come to a switch point for a second although contexts waited
 //! behind it.
 //!
-//! The stall monitor of `ult` helps those who wait, within milliseconds; it does not help the code
-//! that blocks, and whoever meets that in a barrier waits on. So it is reported: where the code is,
-//! and who waits. A kernel thread looks every half a second, and interrupts nobody.
+//! The stall monitor of `ult` helps the waiting contexts within milliseconds. It does not help the
+//! code that blocks, and threads that wait for that code in a barrier wait on. So the standstill is
+//! reported: where the code is, and which threads wait. A kernel thread looks every half a second,
+//! and interrupts no thread.
 //!
-//! Not reported: code that computes for long with nobody behind it, and code that the monitor has
-//! switched out (it goes on later).
+//! Not reported: code that computes for long with no context behind it, and code that the monitor
+//! has switched out (it goes on later).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use crate::omp::tool::code;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
-/// So long a standstill is reported of.
+/// A standstill is reported once it has lasted so long.
 const LONG: Duration = Duration::from_secs(1);
 /// Functions that a line names.
 const NAMED: usize = 6;

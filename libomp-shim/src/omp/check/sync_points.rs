@@ -1,11 +1,11 @@
 //! Threads of one team that wait in different places: in two barriers, or one in a barrier and one
 //! at the end of the region.
 //!
-//! What is reported is certain, so much else is not. Both compilers make several calls out of one
+//! Only certain cases are reported, so many are not. Both compilers make several calls out of one
 //! barrier (inlining, copies of loops, templates), so that two return addresses say nothing. Two
 //! places differ
 //!
-//! * if one is the end of the region: who is there comes to no barrier any more;
+//! * if one is the end of the region: a thread there comes to no barrier any more;
 //! * if compiled code has called for different constructs. The calls of clang name their construct.
 //!   Those of gcc are three: one for `barrier` and the ends of loops and `single` whose threads
 //!   need nothing from the runtime, one for the ends of other loops, one for those of sections;
@@ -36,13 +36,13 @@ pub enum BarrierKind {
     GompSections,
     /// `GOMP_single_copy_*`.
     GompCopy,
-    /// `__kmpc_barrier`: what it is for is said by its source.
+    /// `__kmpc_barrier`: its source says what it is for.
     Kmpc,
     /// `__kmpc_copyprivate*`.
     KmpcCopy,
     /// `__kmpc_reduce*`.
     KmpcReduce,
-    /// What nothing is known of.
+    /// A call of which nothing is known.
     Other,
 }
 
@@ -107,10 +107,10 @@ impl fmt::Display for SyncPoint {
 /// What is known of the threads of a region.
 struct Region {
     epoch: u64,
-    /// The present barrier, by how many there were before it, and who has come to it first.
+    /// The present barrier, by how many there were before it, and the first thread that came to it.
     phase: u64,
     first: Option<SyncPoint>,
-    /// How many have.
+    /// How many threads have come to it.
     met: u32,
     /// A thread that has come to the end, and how many have.
     joined: Option<u32>,

@@ -1,4 +1,4 @@
-//! What follows from the waits of all ranks: who will never go on.
+//! What follows from the waits of all ranks: which of them never end.
 //!
 //! Pure: samples in, lines out.
 
@@ -19,7 +19,7 @@ pub struct CheckVerdict {
     same: u32,
     /// By rank: looks in a row at which it ran nothing, and all was as at the one before.
     still: Vec<u32>,
-    /// What has been said of nobody who goes on, so that it is said once.
+    /// The line that nothing can go on has been written, so that it is written once.
     said: bool,
     /// Cycles that have been reported: the rank and number of one wait of each.
     reports: HashSet<(usize, u64)>,
@@ -88,7 +88,7 @@ fn reports(rank: usize, wait: &RankWait, need: Option<&RankNeed>) -> String {
     format!("rank {rank}: {} waits for {need}", wait.who)
 }
 
-/// No rank runs anything, nothing is under way, and somebody waits. Where there is one rank only a
+/// No rank runs anything, nothing is under way, and code waits. Where there is one rank only, a
 /// message comes from processes that are not asked.
 fn nobody_goes_on(ranks: &[RankSample]) -> bool {
     let sum = |what: fn(&RankSample) -> u64| ranks.iter().map(what).fold(0_u64, u64::wrapping_add);

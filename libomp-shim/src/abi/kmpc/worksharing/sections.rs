@@ -13,7 +13,7 @@ use crate::omp::worksharing::space::IterationSpace;
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
     let here = CurrentThread::get();
-    // How many there are is reported by `__kmpc_next_section`.
+    // The number of sections is an argument of `__kmpc_next_section`.
     let space = IterationSpace::counted(0, u64::MAX);
     dispatch::begin(
         here,
