@@ -74,10 +74,10 @@ pub enum Manner {
     Off,
     /// From the host whenever it has the bytes.
     Host,
-    /// From the place that sends least; nobody waits for one.
+    /// From the place that sends least; no task waits for a place.
     Places,
-    /// The library's: the same, and who comes when all places send the datum already waits for the
-    /// next one.
+    /// The library's: the same, but if all places with the datum are already sending it, a task
+    /// waits for the next place.
     Turns,
 }
 

@@ -45,7 +45,7 @@ const MESSAGE: MeshTime = 5_000;
 const BANDWIDTH: u64 = 1;
 /// Handlers per worker that are about to begin, by the library's rules.
 pub const KEPT: usize = 1;
-/// What a task costs whoever runs it.
+/// The cost of a task for the core that runs it.
 const TASK: MeshTime = 1_000;
 
 /// On which node a patch is made.

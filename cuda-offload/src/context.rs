@@ -1,8 +1,9 @@
 //! A device's primary context: the one that CUDA's own runtime uses, so that memory and streams of
 //! the program's libraries are the same.
 //!
-//! Contexts are current per kernel thread, and OpenMP threads move between those. So nothing is
-//! kept: whoever calls the driver makes the context current, and puts back what was there.
+//! Contexts are current per kernel thread, and OpenMP threads move between kernel threads. So
+//! nothing is kept: a caller of the driver makes the context current, and afterwards puts back the
+//! context that was there.
 
 use crate::driver::{Context, CuDevice, Driver, DriverError};
 
@@ -30,8 +31,8 @@ impl Primary {
         self.context
     }
 
-    /// Makes it current until what is returned is dropped, on the same kernel thread: nobody may
-    /// wait meanwhile.
+    /// Makes it current until the returned value is dropped, on the same kernel thread. So the
+    /// caller may not wait meanwhile.
     ///
     /// # Errors
     /// The driver's.
@@ -50,7 +51,7 @@ impl Primary {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // SAFETY: retained in `new`. What it says is nobody's concern any more.
+        // SAFETY: retained in `new`. No code needs the returned status any more.
         unsafe { (self.driver.context_release)(self.device) };
     }
 }

@@ -137,7 +137,7 @@ pub enum Absent {
     Library(String),
     /// It is too old, or no driver.
     Function(&'static CStr),
-    /// It does not start: no device, or one that nobody may use.
+    /// It does not start: there is no device, or one that no process may use.
     Start(DriverError),
 }
 
@@ -196,7 +196,7 @@ impl Driver {
         if library.is_null() {
             return Err(Absent::Library(why_not_opened()));
         }
-        // SAFETY: whoever names the library says that it is a CUDA driver.
+        // SAFETY: the caller, who names the library, says that it is a CUDA driver.
         let driver = unsafe { Self::bind(library) }?;
         // SAFETY: 0 is the only value there is.
         driver.check(unsafe { (driver.init)(0) }).map_err(Absent::Start)?;

@@ -58,9 +58,9 @@ pub struct RequestedGeometry {
     pub iterations: u64,
 }
 
-/// Threads of a team that nobody has asked for.
+/// Threads of a team if the program asks for no number.
 const USUAL_THREADS: u32 = 128;
-/// Teams per multiprocessor where nobody has asked for any and no loop says more.
+/// Teams per multiprocessor if the program asks for no number and no loop says more.
 const TEAMS_PER_PROCESSOR: u32 = 16;
 /// The most blocks in a grid's first direction.
 const MOST_TEAMS: u64 = (1 << 31) - 1;

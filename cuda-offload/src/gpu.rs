@@ -11,8 +11,9 @@
 //! calls of the driver. It never waits for the GPU, except in [`Gpu::new`], loading and unloading
 //! an image, and `synchronise`.
 //!
-//! A kernel counts as touching the blocks that its arguments point into. What it reaches by
-//! pointers inside of them is put in order by whoever waits for operations, as the core does.
+//! A kernel counts as touching the blocks that its arguments point into. A kernel may reach other
+//! memory by pointers inside of these blocks. A caller orders such accesses by waiting for
+//! operations, as the core does.
 //!
 //! Errors of the driver that are the device's own (a kernel that failed) come with every later
 //! call. They are reported as they come, in the words of the driver.

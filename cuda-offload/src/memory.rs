@@ -35,7 +35,7 @@ impl Memory {
     /// `free` gives back to it.
     ///
     /// # Errors
-    /// What `allocate` says when nothing is kept any more; `None`: nobody has so much.
+    /// What `allocate` says when nothing is kept any more; `None`: no device has so much.
     pub fn allocate<E>(
         &mut self,
         size: usize,
@@ -91,7 +91,7 @@ impl Memory {
         (address < block + bytes).then_some(block..block + bytes)
     }
 
-    /// Bytes in blocks that nobody uses.
+    /// Bytes in blocks that are kept and not in use.
     pub fn kept(&self) -> usize {
         self.kept_bytes
     }

@@ -73,7 +73,7 @@ pub struct PeerFamily {
     driver: &'static Driver,
     all: Vec<Arc<Shared>>,
     own: usize,
-    /// Is there a way from there, and is it open? Unset: nobody has asked.
+    /// Is there a way from there, and is it open? Unset: no caller has asked.
     ways: Vec<OnceLock<bool>>,
 }
 

@@ -5,8 +5,8 @@
 //! -5, say). So each step of a program's takes one of the driver's, up to the greatest; what is
 //! above that has the greatest. An old driver, and a device that knows none, has one level for all.
 //!
-//! Rejected: stretching 0 to `OMP_MAX_TASK_PRIORITY` over the driver's range (nobody sets it, and
-//! without it all that programs use would be one level).
+//! Rejected: stretching 0 to `OMP_MAX_TASK_PRIORITY` over the driver's range. Users do not set this
+//! variable, and without it all priorities that programs use would be one level.
 
 use core::ffi::c_int;
 

@@ -71,7 +71,7 @@ struct StagingBuffer {
     is_large: bool,
 }
 
-// SAFETY: memory that belongs to whoever has the buffer.
+// SAFETY: the memory belongs to the owner of the buffer.
 unsafe impl Send for StagingBuffer {}
 
 #[derive(Default)]

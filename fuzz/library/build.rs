@@ -1,4 +1,4 @@
-//! No version script, no stand-ins of missing symbols: nobody links with this.
+//! No version script, no stand-ins of missing symbols: no program links with this library.
 
 use std::{env, fs, path::PathBuf};
 

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 
 use crate::words;
 
-/// The option that takes the launcher's words through clap, one each; nobody has to write it.
+/// The option that takes the launcher's words through clap, one each; no user has to write it.
 pub const LAUNCHERS: &str = "launcher-options";
 /// `gangway info` starts itself with this to ask the library.
 pub const ASK: &str = "info-of-library";

@@ -129,7 +129,7 @@ fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, 
         Ok(directory)
     };
     let directory = match (given, find(get, tool)) {
-        // A directory that somebody has made for this needs no library.
+        // A directory that was already made for this needs no library.
         (Some(directory), Err(_)) if install::is_ready(directory) => directory.to_path_buf(),
         (Some(directory), found) => made(&found?.file(), directory.to_path_buf())?,
         (None, Ok(LibraryFound::Links(directory))) => directory,

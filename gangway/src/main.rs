@@ -60,8 +60,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where nobody reads on (`gangway doctor ./program | head`) this tool ends, as others do. The
-/// standard library ignores the signal, and printing then panics.
+/// If the reader of the output stops (`gangway doctor ./program | head`), this tool ends, as other
+/// tools do. The standard library ignores the signal, and printing then panics.
 fn end_with_the_reader() {
     // SAFETY: the default action; no other thread is there yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };

@@ -12,7 +12,7 @@ use clap_mangen::Man;
 use crate::commands;
 use crate::failure::CommandFailure;
 
-/// The commands without those that nobody writes.
+/// The commands that users write, without the hidden ones.
 fn shown() -> Command {
     let all = commands::command();
     let visible: Vec<Command> = all.get_subcommands().filter(|c| !c.is_hide_set()).cloned().collect();

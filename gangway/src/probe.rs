@@ -287,7 +287,7 @@ impl Probe {
 
     /// Takes the bridge down, with all ranks.
     fn end(self) -> Result<(), CommandFailure> {
-        // SAFETY: the bridge is open, no other thread calls it, and nobody does afterwards.
+        // SAFETY: the bridge is open, no other thread calls it, and no call follows this one.
         let answer = unsafe { (self.table.finalize)(self.bridge) };
         self.result(answer)
     }
@@ -379,7 +379,7 @@ pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let path = |name: &str| options.get_one::<PathBuf>(name).cloned().unwrap_or_default();
     let probe = Probe::start(load::table(&path("bridge")).map_err(CommandFailure::own)?);
     let (rank, ranks) = (probe.rank(), probe.ranks() as usize);
-    // One to copy from, and one to copy to, which nobody but the bridge writes from here on.
+    // One to copy from, and one to copy to. From here on only the bridge writes the second one.
     let (from, mut to) = (vec![1_u8; LARGE], vec![2_u8; LARGE]);
     probe.barrier()?;
     let report = Report {

@@ -7,8 +7,8 @@
 //! bound is a line.
 //!
 //! One process may be several programs in turn (`sh -c 'exec ...'`), whose lines follow each other
-//! in one file. A new one begins, after control was given to the one before, where something is
-//! needed by an object that nobody loaded: the kernel did. A child that goes on without another
+//! in one file. After control was given to a program, a new one begins where a library is needed by
+//! an object that the kernel has loaded, not the loader. A child that goes on without another
 //! program belongs to its parent.
 //!
 //! Rejected: `/proc/PID/maps`. It shows that a runtime is mapped, not that it is called, and a

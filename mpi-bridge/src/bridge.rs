@@ -64,8 +64,8 @@ pub(crate) struct BridgeHandler {
     pub(crate) context: *mut c_void,
 }
 
-// SAFETY: whoever registers a handler agrees that any thread which makes progress calls it, one at
-// a time.
+// SAFETY: the caller that registers a handler agrees that any thread which makes progress calls it,
+// one at a time.
 unsafe impl Send for BridgeHandler {}
 // SAFETY: as above.
 unsafe impl Sync for BridgeHandler {}
@@ -241,7 +241,7 @@ impl Bridge {
         self.handlers.set(handlers).map_err(|_| code::STATE)?;
         let opened = self.inside(|engine| engine.open(self));
         opened.map_err(|why| self.fail(code::MPI, &why.0))?;
-        // ORDERING: Release pairs with the Acquire in `check_open`: whoever sees OPEN sees the
+        // ORDERING: Release pairs with the Acquire in `is_open`: a thread that sees OPEN sees the
         // handlers.
         let was = self.state.compare_exchange(SET_UP, OPEN, Ordering::Release, Relaxed);
         was.map_err(|_| code::STATE)?;
@@ -282,8 +282,8 @@ impl Bridge {
         }
     }
 
-    /// Puts a frame into the outbox of `to`. `counter` counts it before anybody can see it. Says
-    /// whether a packet that takes no more waits there.
+    /// Puts a frame into the outbox of `to`. `counter` counts it before another thread can see it.
+    /// Says whether a packet that takes no more waits there.
     pub(crate) fn push(
         &self,
         to: u32,
@@ -313,11 +313,12 @@ impl Bridge {
         Ok(full)
     }
 
-    /// Does nothing wait for `to`? What the calling thread has left there does, and what others
-    /// have before it heard of them.
+    /// Does no message wait for `to`? The answer takes into account all messages that the calling
+    /// thread has left there, and all messages of other threads that it has heard of.
     pub(crate) fn has_nothing_for(&self, to: u32) -> bool {
-        // ORDERING: Relaxed; who has left a message, or has heard of one by whoever left it, reads
-        // what was stored for it, or something newer. Nothing is read through it.
+        // ORDERING: Relaxed; a thread that has left a message, or has heard of one from the thread
+        // that left it, reads the value stored for that message, or a newer one. Nothing is read
+        // through it.
         !self.outboxes[to as usize].0.any.load(Relaxed)
     }
 
@@ -338,7 +339,7 @@ impl Bridge {
         self.outboxes.get(rank as usize).map_or(0, |o| lock(&o.0.outbox).bytes())
     }
 
-    /// Ranks for which something waits that nobody has taken up yet.
+    /// Ranks for which something waits that the engine has not taken up yet.
     pub(crate) fn take_listed(&self, into: &mut VecDeque<u32>) {
         if take_flag(&self.any_listed) {
             into.extend(lock(&self.listed).drain(..));
@@ -355,7 +356,8 @@ impl Bridge {
         self.any_orders.store(true, Relaxed);
     }
 
-    /// Has what was brought taken up, by this thread if nobody is inside.
+    /// Has the engine take up what was brought: by this thread if no thread is inside the gate,
+    /// else by the thread inside.
     fn hurry(&self) -> BridgeAnswer {
         if self.gate.request() { self.work(Engine::hurry).map(|_| ()) } else { Ok(()) }
     }
@@ -373,7 +375,7 @@ impl Bridge {
             outcome = outcome.and_then(|n| more.map(|m| n + m));
         }
         INSIDE.set(false);
-        // A broken engine stays locked: nobody enters again.
+        // A broken engine stays locked: no thread enters again.
         outcome.map_err(|why| self.fail(code::MPI, &why.0))
     }
 

@@ -84,7 +84,7 @@ pub struct Engine {
     completions: Vec<Completion>,
     /// Packets that have come without a reception; empty between looks.
     arrivals: Vec<(u32, Packet)>,
-    /// Completions that call somebody back, for the next look.
+    /// Completions that may run callbacks, for the next look.
     late: VecDeque<Token>,
     /// Ranks from which packets have come, for the next look.
     ripe: VecDeque<u32>,
@@ -143,9 +143,9 @@ impl Engine {
         unsafe { self.fabric.receive(FabricLane::Packets, None, 0, into, size, Token::Ring(at).pack()) }
     }
 
-    /// Takes up what callers have brought. It calls nobody back, as callers of `send` may hold
-    /// locks that callbacks take: where packets wait for credits it looks for those, and leaves
-    /// the rest of what comes to the next look.
+    /// Takes up what callers have brought. It runs no callback, as callers of `send` may hold locks
+    /// that callbacks take. Where packets wait for credits it looks for credits, and leaves the
+    /// rest of what comes to the next look.
     pub fn hurry(&mut self, bridge: &Bridge) -> Result<usize, Broken> {
         self.events = 0;
         self.orders(bridge)?;
@@ -165,8 +165,7 @@ impl Engine {
         self.orders(bridge)?;
         self.send_waiting(bridge)?;
         self.take_in(bridge)?;
-        // The usual look of somebody who waits finds nothing. What `hurry` has left is in the
-        // lists.
+        // The usual look of a waiting thread finds nothing. What `hurry` has left is in the lists.
         if self.events == 0
             && self.ripe.is_empty()
             && self.late.is_empty()
@@ -293,7 +292,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes what has completed from the fabric, as far as nobody has to be called back.
+    /// Takes what has completed from the fabric, as far as no callback has to run.
     fn take_in(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         let mut arrivals = core::mem::take(&mut self.arrivals);
         let spare = &mut self.spare;
@@ -336,8 +335,8 @@ impl Engine {
         }
     }
 
-    /// Completions that call somebody back. The end of one transfer may start another that
-    /// completes at once, so the list may grow meanwhile.
+    /// Handles the completions that may run callbacks. The end of one transfer may start another
+    /// that completes at once, so the list may grow meanwhile.
     fn complete_late(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         while let Some(token) = self.late.pop_front() {
             self.events += 1;

@@ -71,11 +71,11 @@ pub trait Fabric: Send {
         token: u64,
     ) -> Result<bool, Broken>;
 
-    /// Begins to receive at most `length` bytes, from `source` or from anybody.
+    /// Begins to receive at most `length` bytes, from `source` or, without one, from any rank.
     ///
     /// # Safety
-    /// `length` bytes at `into` are writable, and nobody else touches them until the operation
-    /// completes.
+    /// `length` bytes at `into` are writable, and no other thread touches them until the
+    /// operation completes.
     unsafe fn receive(
         &mut self,
         lane: FabricLane,

@@ -1,10 +1,10 @@
-//! Who drives the engine: at most one thread at a time, nobody waits for it, and no request is
+//! Lets at most one thread at a time drive the engine: no thread waits for it, and no request is
 //! lost.
 //!
-//! Whoever brings something for the engine calls [`Gate::request`]. If nobody is inside, it enters
-//! and does the work; otherwise it leaves a note, and whoever is inside does the work before it
-//! leaves. So messages that several threads send at once are sent by one of them, several to a
-//! packet, and a sender never blocks. `tests/loom_gate.rs` explores it.
+//! A thread that brings something for the engine calls [`Gate::request`]. If no thread is inside,
+//! the caller enters and does the work. Otherwise it leaves a note, and the thread inside does the
+//! work before it leaves. So messages that several threads send at once are sent by one of them,
+//! several to a packet, and a sender never blocks. `tests/loom_gate.rs` explores the protocol.
 //!
 //! Rejected: a mutex with `try_lock` and a flag beside it (the same protocol in two words, with a
 //! fence on each side).
@@ -15,7 +15,7 @@ const OPEN: u32 = 0;
 const INSIDE: u32 = 1;
 const AGAIN: u32 = 2;
 
-/// One word: nobody inside, somebody inside, or somebody inside who has to go round once more.
+/// One word: no thread is inside, one is inside, or the one inside has to go round once more.
 #[derive(Debug)]
 pub struct Gate(AtomicU32);
 
@@ -26,21 +26,21 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Enters if nobody is inside. For those who bring nothing.
+    /// Enters if no thread is inside. For threads that bring nothing.
     #[must_use]
     pub fn try_enter(&self) -> bool {
         // ORDERING: Relaxed; only a hint that spares idle workers the write to a shared line.
-        // Whoever must not miss goes on by the exchanges in `request`.
+        // A caller whose request must not be lost goes on by the exchanges in `request`.
         if self.0.load(Ordering::Relaxed) != OPEN {
             return false;
         }
-        // ORDERING: Acquire pairs with the Release in `leave`: what the last one inside did is
-        // visible.
+        // ORDERING: Acquire pairs with the Release in `leave`: the work of the last thread inside
+        // is visible.
         self.0.compare_exchange(OPEN, INSIDE, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Enters, or makes whoever is inside go round once more; what was written before the call is
-    /// visible to that round. Says whether the caller is inside now.
+    /// Enters, or makes the thread inside go round once more; that round sees all writes before the
+    /// call. Says whether the caller is inside now.
     #[must_use]
     pub fn request(&self) -> bool {
         loop {

@@ -17,8 +17,8 @@ pub fn table(library: &Path) -> Result<&'static BridgeTable, String> {
     // SAFETY: a path; the library's constructors are MPI's.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
-        // SAFETY: the loader's string, or null, which nobody else changes before it is copied:
-        // errors are kept by thread.
+        // SAFETY: the loader's string, or null. Errors are kept by thread, so no other thread
+        // changes the string before it is copied.
         let why =
             unsafe { libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned()) };
         return Err(format!("{name} cannot be loaded: {}", why.unwrap_or_default()));

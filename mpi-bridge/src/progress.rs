@@ -1,5 +1,5 @@
-//! A thread that makes progress while all others compute, and how long whoever waits looks before
-//! it yields.
+//! A thread that makes progress while all others compute, and how long a waiting thread looks
+//! before it yields.
 //!
 //! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with looks
 //! in a row and naps longer the longer nothing happens, about as long as nothing has happened, up
@@ -36,7 +36,7 @@ const OTHERS: u64 = 4;
 /// answers within a millisecond.
 const LONGEST_US: u32 = 500;
 
-/// How somebody waits who has nothing else to do.
+/// How a thread waits that has nothing else to do.
 #[derive(Debug)]
 pub(crate) struct PollPolicy {
     looks: u32,

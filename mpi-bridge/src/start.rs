@@ -172,7 +172,7 @@ fn same(calls: &MpiCalls, config: &BridgeConfig) -> Result<BridgeSettings, Failu
         return Err(spoken(code::LAUNCHER, l.rank == 0, line));
     }
     let settings = BridgeSettings::new(ranks, config);
-    // A rank that cannot read its program takes part in the comparison all the same: nobody may be
+    // A rank that cannot read its program takes part in the comparison all the same: no rank may be
     // left waiting.
     let (mine, names) = match identities(config, &settings) {
         Ok(list) => list
@@ -248,7 +248,7 @@ impl SegmentRanks for MpiCalls {
 pub(crate) fn say(line: &str) {
     use std::io::Write;
     let text = format!("gangway: {line}; all ranks stop\n");
-    // Nobody is left to tell that it cannot be printed.
+    // If the line cannot be printed, no way is left to report that.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 

@@ -69,12 +69,12 @@ pub struct Done {
     pub context: *mut c_void,
 }
 
-// SAFETY: whoever passes a `Done` agrees that any thread which makes progress calls it (the
+// SAFETY: a caller that passes a `Done` agrees that any thread which makes progress calls it (the
 // header's rule on callbacks).
 unsafe impl Send for Done {}
 
 impl Done {
-    /// Nobody wants to know.
+    /// No function is called.
     pub const NOBODY: Done = Done { call: None, context: core::ptr::null_mut() };
 
     /// Tells.

@@ -1,4 +1,4 @@
-//! Model of the gate: whatever is brought is taken up by somebody, and only one is inside. How to
+//! Model of the gate: every request is taken up by a thread, and only one thread is inside. How to
 //! run: `docs/protocols/bridge.md`.
 #![cfg(loom)]
 
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// A look of somebody who brings nothing.
+    /// A look by a thread that brings nothing.
     fn look(&self) {
         if self.gate.try_enter() {
             self.take_up();

@@ -1,5 +1,6 @@
-//! Model of the ring through shared memory: what is taken is what was left, whole and in order, and
-//! nobody touches a cell that is the other's. How to run: `docs/protocols/bridge.md`.
+//! Model of the ring through shared memory: the receiver takes the messages that the sender left,
+//! whole and in order, and neither side touches a cell of the other. How to run:
+//! `docs/protocols/bridge.md`.
 #![cfg(loom)]
 
 use loom::sync::Arc;

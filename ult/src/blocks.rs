@@ -49,7 +49,7 @@ struct Magazine {
     count: u32,
 }
 
-// SAFETY: the blocks belong to whoever has the list.
+// SAFETY: the blocks belong to the owner of the list.
 unsafe impl Send for Magazine {}
 
 impl Magazine {
@@ -150,7 +150,7 @@ fn reload(pair: &mut Pair, class: usize, size: usize) -> *mut u8 {
 /// Gives a block back.
 ///
 /// # Safety
-/// `block` came from [`allocate`] with this `size`, and nobody uses it any more.
+/// `block` came from [`allocate`] with this `size`, and no thread uses it any more.
 #[inline]
 pub unsafe fn release(block: NonNull<u8>, size: usize) {
     if let (Some(class), Some(worker)) = (class_of(size), worker::current())

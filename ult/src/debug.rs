@@ -25,7 +25,7 @@ pub struct DebugEntry {
     value: *const (),
 }
 
-// SAFETY: constants; nobody dereferences the address here.
+// SAFETY: constants; no code here dereferences the address.
 unsafe impl Sync for DebugEntry {}
 
 impl DebugEntry {

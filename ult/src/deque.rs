@@ -175,7 +175,7 @@ impl<T> Deque<T> {
     /// else.
     ///
     /// After a SeqCst fence it errs to one side only: an element whose push came before a SeqCst
-    /// fence that precedes ours is counted until somebody takes it. That is what
+    /// fence that precedes ours is counted until a thread takes it. That is what
     /// [`Parker`](crate::park::Parker) needs.
     #[inline]
     pub fn len(&self) -> usize {
@@ -192,7 +192,7 @@ impl<T> Deque<T> {
         self.len() == 0
     }
 
-    /// Takes the element at `top`, unless somebody else did.
+    /// Takes the element at `top`, unless another thread did.
     #[inline]
     fn advance_top(&self, top: isize) -> bool {
         // ORDERING: on success, Release pairs with the Acquire of `top` in `push`: our read of the
@@ -222,7 +222,7 @@ impl<T> Deque<T> {
         let previous = self.bottom.buffer.load(Ordering::Relaxed);
         let old = self.owned_buffer();
         let new = DequeBuffer::allocate(old.slots.len() * 2, previous);
-        // SAFETY: just allocated; nobody else knows it.
+        // SAFETY: just allocated; no other thread knows it.
         let buffer = unsafe { &*new };
         let mut index = top;
         while index != bottom {
@@ -237,8 +237,8 @@ impl<T> Deque<T> {
 }
 
 impl<T> Drop for Deque<T> {
-    /// Frees the buffers. Elements still inside are not touched: they belong to whoever allocated
-    /// them.
+    /// Frees the buffers. Elements still inside are not touched: they belong to the code that
+    /// allocated them.
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` says that every other access happened before.
         let mut buffer = self.bottom.buffer.load(Ordering::Relaxed);

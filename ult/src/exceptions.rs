@@ -2,9 +2,9 @@
 //!
 //! A C++ runtime keeps per kernel thread the stack of exceptions being handled and the count of
 //! those in flight: 16 bytes behind `__cxa_get_globals()`. A user-level thread that switches inside
-//! a `catch` leaves its exceptions there for whoever runs next, which would rethrow the wrong one.
-//! So the 16 bytes are taken along when a stack is suspended and put back when it is resumed:
-//! [`save_and_clear`], [`restore`].
+//! a `catch` leaves its exceptions there for the stack that runs next, which would rethrow the
+//! wrong one. So the 16 bytes are taken along when a stack is suspended and put back when it is
+//! resumed: [`save_and_clear`], [`restore`].
 //!
 //! *Every loaded copy counts*: libstdc++ and libc++abi, and copies that were loaded privately
 //! (`RTLD_LOCAL`, the rule under Python), which no global look-up finds. [`refresh`] therefore
@@ -195,8 +195,8 @@ unsafe fn save_live(saved: &mut Saved, mut live: usize) {
         let copy = live.trailing_zeros() as usize % COPIES;
         live &= live - 1;
         let globals = globals(copy);
-        // SAFETY: this thread's own 16 bytes, as its C++ runtime reported them; nobody else touches
-        // them.
+        // SAFETY: this thread's own 16 bytes, as its C++ runtime reported them; no other thread
+        // touches them.
         unsafe {
             saved.state[copy] = *globals;
             *globals = [0, 0];

@@ -1,5 +1,5 @@
-//! Turns the overflow of one of our stacks into a message; every other fault goes to whoever
-//! handled it before.
+//! Turns the overflow of one of our stacks into a message; every other fault goes to the action
+//! that was installed before ours.
 //!
 //! The handler acts only when the faulting address lies in a guard area of ours (`stack::guards`).
 //! It writes one line with `write`, restores the default action and returns: the access faults
@@ -133,8 +133,8 @@ pub(crate) fn set_alternate(stack: &libc::stack_t) -> i32 {
 /// Did [`new_alternate`] make it?
 pub(crate) fn is_ours(stack: &libc::stack_t) -> bool {
     let base = stack.ss_sp.cast::<u8>();
-    // Ours starts HEADER bytes into a page. Should somebody else's have the same size and start
-    // there too, the header is in the same page as their first byte, so that reading it is safe.
+    // Ours starts HEADER bytes into a page. If a foreign stack has the same size and starts there
+    // too, the header is in the same page as its first byte, so that reading it is safe.
     // SAFETY: same page as the first byte of the stack.
     stack.ss_size == ALTERNATE
         && base as usize % 4096 == HEADER

@@ -43,7 +43,7 @@ mod chosen {
     use core::ffi::CStr;
     use core::sync::atomic::{AtomicU64, Ordering};
 
-    /// Nobody has asked yet.
+    /// `GANGWAY_MUTANT` has not been read yet.
     const UNREAD: u64 = 0;
     /// `GANGWAY_MUTANT` is not set.
     const ORIGINAL: u64 = 1;
@@ -64,7 +64,7 @@ mod chosen {
 
     /// Is the process the mutant with this number? Any thread.
     pub fn is_chosen(mutant: u64) -> bool {
-        // ORDERING: Relaxed; everybody who writes it writes the same.
+        // ORDERING: Relaxed; every thread that writes it writes the same value.
         match CHOSEN.load(Ordering::Relaxed) {
             UNREAD => read() == mutant,
             chosen => chosen == mutant,
@@ -78,7 +78,7 @@ mod chosen {
         let name = if value.is_null() {
             ""
         } else {
-            // SAFETY: not null, and nobody changes the environment of a process under test.
+            // SAFETY: not null, and no thread changes the environment of a process under test.
             unsafe { CStr::from_ptr(value) }.to_str().unwrap_or_default()
         };
         let chosen = if name.is_empty() { ORIGINAL } else { number(name) };

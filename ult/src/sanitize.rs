@@ -329,7 +329,7 @@ unsafe fn leave_fiber(from: &mut Trail, to: &Trail) {
     if let (Some(current), Some(go)) = (current, go)
         && to.fiber != 0
     {
-        // SAFETY: `to` is suspended, or has not begun: nobody is in its fiber.
+        // SAFETY: `to` is suspended, or has not begun: no kernel thread is in its fiber.
         unsafe {
             from.fiber = current() as usize;
             go(to.fiber as *mut c_void, 0);
@@ -359,8 +359,8 @@ fn arrive(frames: usize) {
     if let Some(finish) =
         found::ENTER_STACK.get::<unsafe extern "C" fn(*mut c_void, *mut *const c_void, *mut usize)>()
     {
-        // SAFETY: what `leave_stack` kept of this context, zero for a new one; nobody wants to know
-        // where we come from.
+        // SAFETY: `frames` is what `leave_stack` kept of this context, zero for a new one. The null
+        // pointers say that the bounds of the previous stack are not needed.
         unsafe { finish(frames as *mut c_void, ptr::null_mut(), ptr::null_mut()) };
     }
 }

@@ -5,12 +5,12 @@
 //!   | guard (1 MiB)     | usable, grows downwards  <---          | header |
 //! ```
 //!
-//! * A stack is mapped when nobody has one to spare and costs 10 to 20 us then; a pooled one costs
-//!   tens of nanoseconds.
+//! * A stack is mapped when the pool has none to spare, and costs 10 to 20 us then; a pooled one
+//!   costs tens of nanoseconds.
 //! * The pool is a handful of lists, chosen by kernel thread so that workers rarely meet; the links
 //!   lie in the free stacks' own headers, so neither [`take`] nor [`give`] allocates. The head of a
-//!   list is its lock too: whoever swaps it out owns the list until the new head is stored, and
-//!   everybody else goes to the next list.
+//!   list is its lock too: the thread that swaps it out owns the list until the new head is stored,
+//!   and all other threads go to the next list.
 //! * Touched memory: a stack that was used deeper than [`KEEP_TOUCHED`] gives the deeper pages back
 //!   when it is pooled. More than [`POOLED_MAX`] free stacks are really unmapped.
 //! * The guard is 1 MiB because Fortran's automatic arrays jump over a page. Where the kernel has
@@ -59,7 +59,7 @@ const LOOK_AT: usize = 8;
 const LISTS: usize = 16;
 const HEADER: usize = size_of::<Header>();
 const LIST_MAX: usize = POOLED_MAX / LISTS;
-/// A list's head while somebody is at work on it; no address has this value.
+/// A list's head while a thread is at work on the list; no address has this value.
 const BUSY: usize = 1;
 /// `MADV_GUARD_INSTALL`, Linux 6.13; not in the `libc` crate of every version.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
@@ -69,7 +69,7 @@ const MADV_GUARD_INSTALL: libc::c_int = 102;
 struct StackList {
     /// The first node, zero, or [`BUSY`].
     head: AtomicUsize,
-    /// Its length; written only by whoever swapped the head out.
+    /// Its length; written only by the thread that swapped the head out.
     length: AtomicUsize,
 }
 
@@ -156,7 +156,7 @@ impl Stack {
     fn map(size: usize) -> io::Result<Stack> {
         let bottom = map_guarded(size)?;
         let Some(slot) = guards::add(bottom as usize - GUARD) else {
-            // SAFETY: the mapping was made above and nobody knows of it yet.
+            // SAFETY: the mapping was made above and no other thread knows of it yet.
             unsafe { libc::munmap(bottom.sub(GUARD).cast(), mapping(size)) };
             return Err(io::Error::other(format!("{} stacks are in use", guards::CAPACITY)));
         };
@@ -192,7 +192,7 @@ impl Stack {
         if size > keep + page_size() && (due || self.was_deep(keep)) {
             // The header's page is the topmost of the pages that stay.
             let length = mapping(size) - GUARD - keep;
-            // SAFETY: the range lies in this free stack, whose contents nobody needs.
+            // SAFETY: the range lies in this free stack, whose contents no thread needs.
             unsafe { libc::madvise(bottom.cast(), length, libc::MADV_DONTNEED) };
         }
     }
@@ -205,7 +205,7 @@ impl Stack {
         }
         let line = self.top().wrapping_sub(keep + 64).cast::<u64>();
         // SAFETY: the caller checked that the stack is larger than `keep` by at least a page, so
-        // the line lies in it; nobody runs on a free stack.
+        // the line lies in it; no thread runs on a free stack.
         (0..8).any(|word| unsafe { line.add(word).read_volatile() } != 0)
     }
 }
@@ -218,7 +218,7 @@ impl Drop for Stack {
         guards::remove(slot);
         promised::count_unmapped(size);
         // SAFETY: the mapping is ours, made by `map_guarded` with this length; the owner says that
-        // nobody runs on it.
+        // no thread runs on it.
         unsafe { libc::munmap(bottom.sub(GUARD).cast(), mapping(size)) };
     }
 }
@@ -240,8 +240,8 @@ pub fn take(size: usize) -> io::Result<Stack> {
     }
 }
 
-/// Back to the pool, or to the kernel above [`POOLED_MAX`]. Nobody runs on the stack any more, the
-/// caller included.
+/// Gives the stack back to the pool, or to the kernel above [`POOLED_MAX`]. No thread runs on the
+/// stack any more, the caller included.
 ///
 /// Any thread. Waits for no lock and allocates nothing; about 10 ns.
 pub fn give(mut stack: Stack) {
@@ -262,7 +262,7 @@ pub fn give(mut stack: Stack) {
         if !busy {
             return; // dropped: unmapped
         }
-        // Whoever is at work on the last lists with room may have lost its processor.
+        // A thread at work on one of the last lists with room may have lost its processor.
         crate::park::give_core();
     }
 }
@@ -326,7 +326,8 @@ impl StackList {
         Push::Done
     }
 
-    /// Takes the first stack of exactly `size` bytes; `None` also if somebody else is at work here.
+    /// Takes the first stack of exactly `size` bytes; `None` also if another thread is at work on
+    /// the list.
     fn pop(&self, size: usize) -> Option<Stack> {
         // ORDERING: a look without taking the line; the swap below decides.
         if matches!(self.head.load(Relaxed), 0 | BUSY) {
@@ -402,7 +403,7 @@ pub fn page_size() -> usize {
 /// them when they were mapped: they are unlocked and freed. False if the kernel refuses.
 ///
 /// # Safety
-/// Whole pages of a private mapping that nobody uses.
+/// Whole pages of a private mapping that no thread uses.
 pub(crate) unsafe fn make_inaccessible(base: *mut libc::c_void, length: usize) -> bool {
     // SAFETY: as the caller says.
     unsafe {
@@ -427,7 +428,7 @@ fn map_guarded(size: usize) -> io::Result<*mut u8> {
     if base == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: all three calls change the mapping made above, which nobody uses yet. Huge pages
+    // SAFETY: all three calls change the mapping made above, which no thread uses yet. Huge pages
     // would make every stack cost 2 MiB of memory; a kernel without them answers with an error that
     // does not matter.
     let guarded = unsafe {

@@ -75,7 +75,7 @@ mod os {
     }
 
     impl Futex {
-        /// A word that holds `value`, with nobody asleep on it.
+        /// A word that holds `value`, with no thread asleep on it.
         pub const fn new(value: u32) -> Self {
             Self { word: AtomicU32::new(value) }
         }
@@ -186,7 +186,7 @@ pub mod model {
     }
 
     impl Futex {
-        /// A word that holds `value`, with nobody asleep on it.
+        /// A word that holds `value`, with no thread asleep on it.
         pub fn new(value: u32) -> Self {
             Self { word: AtomicU32::new(value), queue: Mutex::new(Vec::new()) }
         }

@@ -3,9 +3,9 @@
 //! What lives here: the descriptor and the switch between two descriptors of one worker.
 //! What may not: any decision about *which* ULT runs next (that is [`crate::sched`]).
 //!
-//! A ULT is owned by the worker that runs it or on whose waiting list it stands; nobody else
-//! touches it. That is the invariant named **owned by its worker** below, and it makes the whole
-//! file free of atomics.
+//! A ULT is owned by the worker that runs it or on whose waiting list it stands; no other
+//! worker touches it. That is the invariant named **owned by its worker** below, and it makes the
+//! whole file free of atomics.
 
 use core::mem::offset_of;
 

@@ -163,7 +163,7 @@ impl Ledger {
 
 #[test]
 fn stampede() {
-    // Everything is there from the start; everybody, the owner included, takes.
+    // All elements are there from the start; all threads, the owner included, take them.
     let (deque, ledger, start) =
         (&Deque::new(MANY.next_power_of_two()), &Ledger::new(MANY), &Barrier::new(4));
     (1..=MANY).for_each(|number| push(deque, number));
@@ -289,7 +289,7 @@ fn destruction_frees_every_buffer_and_no_element() {
     {
         let deque = Deque::new(1);
         for element in &mut elements {
-            // SAFETY: one thread; nobody dereferences the elements.
+            // SAFETY: one thread; no code dereferences the elements.
             unsafe { deque.push(NonNull::from(&mut **element)) };
         }
         let held = BYTES.load(Ordering::Relaxed) - before;

@@ -19,7 +19,7 @@ struct Payload(UnsafeCell<usize>);
 
 fn push(deque: &Deque<Payload>, number: usize) {
     let payload = Box::new(Payload(UnsafeCell::new(0)));
-    // SAFETY: nobody else knows the payload yet.
+    // SAFETY: no other thread knows the payload yet.
     payload.0.with_mut(|value| unsafe { *value = number });
     // SAFETY: only the model's main thread pushes.
     unsafe { deque.push(NonNull::from(Box::leak(payload))) };
@@ -28,7 +28,7 @@ fn push(deque: &Deque<Payload>, number: usize) {
 /// Takes the element apart. If two threads get the same one, loom or the allocator notices before
 /// `check` does.
 fn open(item: NonNull<Payload>) -> usize {
-    // SAFETY: it was leaked by `push`, and whoever takes it out of the deque owns it.
+    // SAFETY: `push` leaked it, and the thread that takes it out of the deque owns it.
     let payload = unsafe { item.as_ref() };
     // Left allocated on purpose: a second taker must be counted, not crash.
     // SAFETY: written once, before the push.

@@ -24,7 +24,7 @@ const CAPACITY: u32 = 2;
 
 fn push(deque: &GangDeque<Payload>, number: u32, level: i32) {
     let payload = Box::new(Payload(UnsafeCell::new(0)));
-    // SAFETY: nobody else knows the payload yet.
+    // SAFETY: no other thread knows the payload yet.
     payload.0.with_mut(|value| unsafe { *value = number });
     let tag = GangTag { id: i64::from(number), level };
     // SAFETY: one thread of each program pushes at a time.

@@ -106,7 +106,8 @@ fn broken_waker() {
 
 #[test]
 fn what_the_waker_wrote_is_visible_after_waking() {
-    // Nobody looks at the condition: the wake-up itself must carry the waker's writes.
+    // The sleeper does not look at the condition: the wake-up itself must carry the waker's
+    // writes.
     explore(4, || {
         with_shared(Bed::new(), |bed| {
             let waker = thread::spawn(move || {

@@ -1,10 +1,10 @@
 //! Model of the reserves of `nonmonotonic:dynamic` loops: every chunk of every loop is executed
-//! once, by a thread that is in that loop, whoever steals what. It restates `Reserve` and `Batch`
-//! of `docs/protocols/worksharing.md` with the same orderings.
+//! once, by a thread that is in that loop, whichever thread steals which chunk. It restates
+//! `Reserve` and `Batch` of `docs/protocols/worksharing.md` with the same orderings.
 //!
-//! Two threads, two loops between which nobody waits (`nowait`): a thread may be in the second one
-//! while the other still looks for chunks of the first. Sizes of batches are fixed here; the number
-//! of a construct has one bit.
+//! Two threads run two loops without a barrier in between (`nowait`): a thread may be in the second
+//! loop while the other still looks for chunks of the first. Sizes of batches are fixed here; the
+//! number of a construct has one bit.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -60,7 +60,7 @@ impl Team {
         }
     }
 
-    /// A chunk out of a reserve: the owner's (`construct` is `None`), or somebody else's.
+    /// A chunk out of a reserve: the owner's (`construct` is `None`), or another thread's.
     fn take(&self, from: usize, construct: Option<usize>) -> Option<usize> {
         let reserve = &self.reserves[from];
         // ORDERING: Relaxed, as shipped.

@@ -40,9 +40,9 @@ enum Without {
     WorkFirst,
     /// The entry is handed on before the count of those who left is back at zero.
     CountFirst,
-    /// Opening an entry wakes nobody.
+    /// Opening an entry wakes no thread.
     OpenersWake,
-    /// Freeing an entry wakes nobody.
+    /// Freeing an entry wakes no thread.
     FreersWake,
     /// The full fence between a turn and the look at the sleepers.
     WakersFence,
@@ -230,8 +230,8 @@ fn regions<const N: usize>(preemptions: usize, constructs: usize, without: Witho
     sleeps.load(Ordering::Relaxed)
 }
 
-/// One thread meets the second construct only after the other has left it, so that the other can be
-/// woken by nobody but the last to leave the first.
+/// The thread behind arrives at the second construct only after the thread ahead has left it. So
+/// only the last thread to leave the first construct can wake the thread ahead.
 fn one_stays_behind(without: Without) {
     explore(3, move || {
         with_shared(Team::<2>::new(without, Box::leak(Box::default())), |team| {

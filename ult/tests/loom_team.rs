@@ -198,7 +198,7 @@ impl Counts {
     fn run_tasks(&self) {
         increment(&self.created[1]);
         increment(&self.completed[1]);
-        // SAFETY: nobody reads before the team is quiet.
+        // SAFETY: no thread reads the result before the team is quiet.
         self.result.with_mut(|r| unsafe { *r = 2 });
         increment(&self.completed[1]);
         fence(Ordering::SeqCst);

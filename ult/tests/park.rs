@@ -116,7 +116,7 @@ fn ping_pong() {
 #[test]
 fn publishers_and_sleepers() {
     // Three sleepers, one publisher that only looks at the count of sleepers. Each unit of work is
-    // taken once; nobody sleeps through one (a time limit says so).
+    // taken once; no thread sleeps through one (a time limit shows it).
     let units = 30_000;
     let (parkers, sleepers) = (&[const { Parker::new() }; 3], &Sleepers::new());
     let (available, done, start) = (&AtomicUsize::new(0), &AtomicBool::new(false), &Barrier::new(4));

@@ -20,7 +20,7 @@ fn resident(stack: &Stack) -> usize {
 /// Writes one byte per page over the topmost `bytes`.
 fn touch(stack: &Stack, bytes: usize) {
     for offset in (1..=bytes / 64).map(|line| line * 64) {
-        // SAFETY: inside the stack, on which nobody runs.
+        // SAFETY: inside the stack, on which no thread runs.
         unsafe { stack.top().sub(offset).write(1) };
     }
 }

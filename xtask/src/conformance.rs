@@ -71,7 +71,7 @@ pub struct SuiteRequest {
 }
 
 impl SuiteRequest {
-    /// Threads of a test when nobody asks for another number.
+    /// Threads of a test, unless `--threads` gives another number.
     pub const THREADS: usize = 4;
 
     /// The bounded subset of `suites`, as in `cargo xtask test`.

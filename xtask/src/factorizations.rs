@@ -74,7 +74,7 @@ impl FactorizationRequest {
     }
 }
 
-/// Rounds of a row if nobody says otherwise.
+/// Rounds of a row, unless the request gives another number.
 pub const fn usual_rounds(extent: FactorizationExtent) -> usize {
     if matches!(extent, FactorizationExtent::Quick) { 3 } else { 5 }
 }

@@ -301,7 +301,7 @@ mod own {
     unsafe extern "C" fn back_and_forth(arg: usize) -> ! {
         let sides = sides(arg);
         loop {
-            // SAFETY: whoever resumed us waits.
+            // SAFETY: the context that resumed this one waits.
             unsafe { switch(sides.first.as_ptr(), sides.main.get(), 0) };
         }
     }
@@ -343,7 +343,7 @@ mod by_context {
 
     extern "C" fn back_and_forth(mut from: Transfer) -> ! {
         loop {
-            // SAFETY: whoever resumed us waits.
+            // SAFETY: the context that resumed this one waits.
             from = unsafe { from.context.resume(0) };
         }
     }

@@ -1,7 +1,7 @@
 //! Mappings that do not change: the GPU of each task, said beforehand.
 //!
-//! By hand means what somebody would write who knows the program: whoever owns a block computes it.
-//! Of these, the best one counts, for each program and number of GPUs by itself.
+//! An author who knows the program would write these mappings by hand: the GPU that owns a block
+//! computes it. The best mapping counts, for each program and number of GPUs by itself.
 
 use placement::examples::ExampleRandom;
 
@@ -25,7 +25,7 @@ fn balanced(work: &[GpuTime], gpus: usize) -> Vec<usize> {
     work.iter().map(stretch).collect()
 }
 
-/// The longest row first, each to whoever has least.
+/// The longest row first, each to the GPU that has least work.
 fn longest_first(work: &[GpuTime], gpus: usize) -> Vec<usize> {
     let mut rows: Vec<usize> = (0..work.len()).collect();
     rows.sort_by_key(|&row| core::cmp::Reverse(work[row]));

@@ -47,8 +47,8 @@ pub struct GpuSetting {
     /// Tasks for each GPU that are placed and wait for others; 0: none, and what a task's end is
     /// followed by is known [`HOST`] later.
     pub ahead: usize,
-    /// A task that would leave its data waits until it is ready, and few are placed of which nobody
-    /// knows how long they take.
+    /// A task that would leave its data waits until it is ready. Of tasks whose time is not known
+    /// only few are placed.
     pub patient: bool,
     /// A GPU that has nothing to do takes tasks from others.
     pub steals: bool,
@@ -71,9 +71,9 @@ pub const EAGER: GpuSetting = GpuSetting {
     by_path: false,
 };
 
-/// Who says where tasks go.
+/// The source of the mapping of tasks to GPUs.
 pub enum GpuMapping<'a> {
-    /// Whoever is asked when there is one to be placed.
+    /// A policy, which is asked when a task is to be placed.
     Policy(&'a mut dyn PlacementPolicy),
     /// The GPU of each task.
     Fixed(&'a [usize]),
@@ -168,7 +168,8 @@ struct GpuSimulation<'a> {
     ahead: PrefetchPlan,
     forecast: Forecast,
     times: TaskTimes,
-    /// A queue for each GPU, and two of tasks to be placed: those that wait for nobody, the others.
+    /// A queue for each GPU, and two of tasks to be placed: one of tasks that wait for no other
+    /// task, and one of the remaining tasks.
     order: TaskOrder,
     copies: Vec<Copying>,
     /// Tasks that are placed and have not ended, and those of them that wait for others.

@@ -1,8 +1,8 @@
 //! The threads of a panel: fork, and an end that all of them reach together.
 //!
-//! The threads meet in barriers that the scheduler does not see: whoever has come spins. So nothing
-//! is decided between the start of the last thread and the end, and one calculation stands for all
-//! barriers.
+//! The threads meet in barriers that the scheduler does not see: a thread that waits there spins.
+//! So nothing is decided between the start of the last thread and the end, and one calculation
+//! stands for all barriers.
 
 use super::account::AccountActivity;
 use super::worker::{DequeItem, ModelFrame};

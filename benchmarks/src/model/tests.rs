@@ -164,9 +164,9 @@ fn one_rank_works_too() {
     }
 }
 
-/// A region with more threads than workers whose barriers the scheduler does not see: whoever has
-/// come spins for ever. The remedy for that is not in the gang order, and the model says so instead
-/// of inventing a time.
+/// A region has more threads than workers, and barriers that the scheduler does not see: a thread
+/// that waits there spins for ever. The remedy for that is not in the gang order, and the model
+/// says so instead of inventing a time.
 #[test]
 #[should_panic(expected = "nothing happens any more")]
 fn a_gang_larger_than_the_pool_deadlocks_with_the_gang_order_alone() {

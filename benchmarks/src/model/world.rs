@@ -190,8 +190,8 @@ impl World {
         self.wake_rank(rank, is_ult);
     }
 
-    /// Something has been pushed: whoever had nothing to look for looks again. `for_waiters` if
-    /// those may take it, too, who wait for children.
+    /// An item has been pushed: workers of the rank that had nothing to look for look again. With
+    /// `for_waiters`, workers that wait for children may take the item, too.
     pub fn wake_rank(&mut self, rank: usize, for_waiters: bool) {
         let first = rank * self.config.workers;
         for worker in first..first + self.config.workers {

@@ -1,5 +1,6 @@
-//! Constructors and destructors of an image's global objects: clang leaves a kernel for each that
-//! calls them, in the order of a list that whoever loads the image has to write.
+//! Constructors and destructors of an image's global objects. For each of the two kinds clang
+//! leaves a kernel that calls them, in the order of a list. The code that loads the image has to
+//! write the list.
 //!
 //! As LLVM 19 does it: a variable for each function, whose name ends with its priority; the list's
 //! ends in two variables. The kernel for constructors goes through its list from the first to the

@@ -1,4 +1,4 @@
-//! Drivers that are nobody else's, images, and the few steps that all tests take.
+//! Drivers that no other test uses, images, and the few steps that all tests take.
 
 use std::ffi::{CStr, CString, OsStr, c_void};
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ pub fn text(path: impl AsRef<OsStr>) -> CString {
 /// Drivers read their settings when they start: one after the other.
 static STARTING: Mutex<u32> = Mutex::new(0);
 
-/// A driver that is nobody else's: a copy of the file has variables of its own.
+/// A driver that no other test uses: a copy of the file has variables of its own.
 pub fn open_file(file: &Path, settings: &str) -> Result<&'static Driver, Absent> {
     let mut number = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     *number += 1;

@@ -129,7 +129,7 @@ fn the_first_kernel_behind_another_goes_to_its_stream_and_others_to_idle_ones() 
     let module = load(&gpu);
     let blocks: Vec<usize> = (0..5).map(|_| put(&gpu, &[0; 1])).collect();
     let mut begun: Vec<DeviceOperation> = Vec::new();
-    // Who comes behind whom; nobody asks whether they are over.
+    // Which kernel comes behind which; the test does not ask whether they are over.
     for (block, before) in blocks.iter().zip([None, Some(0), Some(0), Some(1), None]) {
         let after: Vec<DeviceOperation> = before.into_iter().map(|before: usize| begun[before]).collect();
         let arguments = [*block];

@@ -15,7 +15,7 @@ fn bytes_go_there_and_come_back() {
     // SAFETY: as large.
     complete(&gpu, unsafe { gpu.copy_within(other, block + 4, 12) }).expect("copied");
     assert_eq!(get(&gpu, other), [2, 3, 4]);
-    // SAFETY: nobody uses them.
+    // SAFETY: no operation uses them any more.
     unsafe {
         gpu.free(block);
         gpu.free(other);
@@ -52,10 +52,10 @@ fn memory_runs_out_with_a_line_and_comes_back() {
     let blocks: Vec<_> = (0..3).map(|_| gpu.allocate(2 << 20, 64).expect("room")).collect();
     let full = gpu.allocate(4 << 20, 64).expect_err("full");
     assert_eq!(full.to_string(), format!("out of memory for {} bytes", 4 << 20));
-    // SAFETY: nobody uses them.
+    // SAFETY: no operation uses them any more.
     blocks.into_iter().for_each(|block| unsafe { gpu.free(block) });
     let large = gpu.allocate(6 << 20, 64).expect("what was kept has gone");
-    // SAFETY: nobody uses it.
+    // SAFETY: no operation uses it any more.
     unsafe { gpu.free(large) };
     assert!(gpu.allocate(usize::MAX, 64).is_err());
 }
@@ -66,7 +66,7 @@ fn a_driver_that_has_no_memory_once_is_asked_again_only_if_something_was_kept() 
     let gpu = one("alloc=3");
     let block = gpu.allocate(100, 8).expect("room");
     assert!(gpu.allocate(1000, 8).is_err(), "the third one");
-    // SAFETY: nobody uses it.
+    // SAFETY: no operation uses it any more.
     unsafe { gpu.free(block) };
     assert!(gpu.allocate(1000, 8).is_ok());
 }
@@ -82,7 +82,7 @@ fn many_threads_copy_at_the_same_time() {
                     let values = [thread, round, thread * round, 9];
                     let block = put(gpu, &values);
                     assert_eq!(get(gpu, block), values);
-                    // SAFETY: nobody uses it.
+                    // SAFETY: no operation uses it any more.
                     unsafe { gpu.free(block) };
                 }
             });

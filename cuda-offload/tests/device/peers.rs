@@ -158,7 +158,7 @@ fn many_threads_copy_in_all_directions() {
                     assert_eq!((get(&gpus[b], to), get(&gpus[a], from)), (values, values));
                     complete(&gpus[b], Ok(there)).expect("fine");
                     complete(&gpus[a], Ok(back)).expect("fine");
-                    // SAFETY: nobody uses them.
+                    // SAFETY: no operation uses them any more.
                     unsafe {
                         gpus[a].free(from);
                         gpus[b].free(to);

@@ -20,7 +20,7 @@ impl Chance {
 /// All that is left can be had, in pieces of 2 MiB: how many.
 fn room(gpu: &Gpu) -> usize {
     let blocks: Vec<_> = std::iter::from_fn(|| gpu.allocate(2 << 20, 64).ok()).collect();
-    // SAFETY: nobody uses them.
+    // SAFETY: no operation uses them any more.
     blocks.iter().for_each(|&block| unsafe { gpu.free(block) });
     blocks.len()
 }
@@ -58,11 +58,11 @@ fn many_threads_allocate_and_free_at_the_limit_and_nothing_is_lost() {
                         ([value], [value]),
                         "nobody else has written there"
                     );
-                    // SAFETY: nobody uses it.
+                    // SAFETY: no operation uses it any more.
                     unsafe { gpu.free(block) };
                 }
             }
-            // SAFETY: nobody uses them.
+            // SAFETY: no operation uses them any more.
             mine.into_iter().for_each(|(block, ..)| unsafe { gpu.free(block) });
             full
         };
@@ -84,7 +84,7 @@ fn the_last_room_is_given_to_one_of_many() {
                 start.wait();
                 let block = gpu.allocate(whole, 64);
                 end.wait();
-                // SAFETY: nobody uses it.
+                // SAFETY: no operation uses it any more.
                 block.iter().for_each(|&block| unsafe { gpu.free(block) });
                 usize::from(block.is_ok())
             };
@@ -102,7 +102,7 @@ fn kept_blocks_of_one_size_make_room_for_another() {
         let size = [512, 1 << 16, 1 << 20, 5 << 20][round % 4];
         let blocks: Vec<_> = std::iter::from_fn(|| gpu.allocate(size, 64).ok()).take(200).collect();
         assert!(!blocks.is_empty(), "round {round}");
-        // SAFETY: nobody uses them.
+        // SAFETY: no operation uses them any more.
         blocks.into_iter().for_each(|block| unsafe { gpu.free(block) });
     }
 }
@@ -114,7 +114,7 @@ fn a_device_that_goes_gives_all_its_memory_back() {
     for _ in 0..4 {
         let gpu = gpus(driver).expect("devices").0.remove(0);
         let (kept, used) = (gpu.allocate(1 << 20, 64).expect("room"), gpu.allocate(100, 64).expect("room"));
-        // SAFETY: nobody uses them.
+        // SAFETY: no operation uses them any more.
         unsafe {
             gpu.free(kept);
             gpu.free(used);
@@ -158,7 +158,7 @@ fn several_devices_work_for_many_threads_at_their_limits() {
                         seen.iter().all(|&value| value == round + thread as u32),
                         "thread {thread}, round {round}"
                     );
-                    // SAFETY: nobody uses it.
+                    // SAFETY: no operation uses it any more.
                     unsafe { gpu.free(block) };
                 }
             });

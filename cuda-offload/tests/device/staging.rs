@@ -93,7 +93,7 @@ fn large_copies_arrive_whole() {
             complete(&gpu, Ok(copy_in(&gpu, block, &values))).expect("copied");
             complete(&gpu, Ok(copy_out(&gpu, &mut seen, block))).expect("copied");
             assert!(seen == values, "{bytes} bytes with {settings:?}");
-            // SAFETY: nobody uses it.
+            // SAFETY: no operation uses it any more.
             unsafe { gpu.free(block) };
         }
         assert_eq!(gpu.known(), 0);
@@ -291,7 +291,7 @@ fn many_threads_make_large_copies() {
                     complete(gpu, Ok(copy_in(gpu, block, &values))).expect("copied");
                     complete(gpu, Ok(copy_out(gpu, &mut seen, block))).expect("copied");
                     assert!(seen == values);
-                    // SAFETY: nobody uses it.
+                    // SAFETY: no operation uses it any more.
                     unsafe { gpu.free(block) };
                 }
             });

@@ -198,7 +198,7 @@ fn many_threads_have_streams_at_the_same_time() {
                     gpu.close_stream(stream.id);
                     assert_eq!(get(gpu, block), [thread + 5, round + 5]);
                     complete(gpu, Ok(marked)).expect("over");
-                    // SAFETY: nobody uses it.
+                    // SAFETY: no operation uses it any more.
                     unsafe { gpu.free(block) };
                 }
             });

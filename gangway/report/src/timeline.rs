@@ -31,7 +31,7 @@ pub enum LaneActivity {
     Taskwait,
     /// Others of the team have not come.
     Barrier,
-    /// Somebody has the lock, or it is another's turn.
+    /// Another task has the lock, or another iteration of an `ordered` loop comes first.
     Lock,
     /// A message has not come.
     Mpi,

@@ -95,7 +95,7 @@ fn own_process(command: &mut Command, with_limit: bool) {
 }
 
 /// Waits for the end without taking it, and ends the program when the time is over; says whether
-/// that was so. Until it is taken, its number is nobody else's.
+/// that was so. Until the end is taken, the kernel gives the child's number to no other process.
 fn watched(pid: libc::pid_t, limit: Option<Duration>) -> bool {
     let (ended, end) = mpsc::channel::<()>();
     let guard = limit.map(|limit| {
@@ -118,7 +118,7 @@ fn reap(pid: libc::pid_t) -> io::Result<(ExitStatus, libc::rusage)> {
     let mut status = 0;
     // SAFETY: all zero is a value of this C structure.
     let mut used: libc::rusage = unsafe { core::mem::zeroed() };
-    // SAFETY: room for both answers, and a child of ours that nobody else waits for.
+    // SAFETY: room for both answers, and no other code waits for this child of ours.
     let got = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut used) };
     if got == pid { Ok((ExitStatus::from_raw(status), used)) } else { Err(io::Error::last_os_error()) }
 }

@@ -19,7 +19,7 @@
 //!
 //! Rejected: a method that blocks until an operation is over (it would hold a worker), and
 //! callbacks into the core (they run on whatever thread a driver likes, in the middle of its
-//! locks). A device that can call somebody does so through [`Wake`].
+//! locks). A device that can report the end of an operation by a call does so through [`Wake`].
 
 use core::ffi::{CStr, c_void};
 use std::borrow::Cow;
@@ -404,7 +404,7 @@ pub trait Device: Send + Sync {
     /// used while regions run.
     ///
     /// # Errors
-    /// Something failed that nobody asked for.
+    /// An operation failed whose result no caller has asked for.
     fn synchronise(&self) -> Result<(), DeviceFailure>;
 }
 

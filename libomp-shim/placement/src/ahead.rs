@@ -93,7 +93,7 @@ impl PrefetchPlan {
         Self { data: BTreeMap::new(), held: BTreeMap::new() }
     }
 
-    /// The device has written the datum, and nobody else has it.
+    /// The device has written the datum; neither the host nor another device has it.
     pub fn lies(&mut self, datum: usize, bytes: u64, device: DeviceNumber) {
         let fresh = self.data.entry(datum).or_insert(Datum { host: false, ..Datum::new(bytes) });
         fresh.put(device, 0, &mut self.held);

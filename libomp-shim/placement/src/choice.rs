@@ -7,7 +7,7 @@ use crate::online::{EarliestStart, LeastLoaded, RoundRobin};
 use crate::planned::Planned;
 use crate::policy::PlacementPolicy;
 
-/// What somebody chose.
+/// The policy that the user chose.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PlacementChoice {
     /// `least`: locality-weighted least loaded.

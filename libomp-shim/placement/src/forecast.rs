@@ -19,9 +19,9 @@
 //!   device looked busy for long. So another device seemed to be better (the serial graph of
 //!   `benchmarks/src/gpu`, 11 % slower).
 //!
-//! It costs some 20 ns for each task that was placed and has not ended, so whoever places ahead
-//! does so for some tasks of each device. Who places tasks that wait for nobody keeps a
-//! [`Backlog`](crate::times::Backlog).
+//! A forecast costs some 20 ns for each task that was placed and has not ended. So a caller that
+//! places ahead does so for some tasks of each device. A caller whose tasks wait for no other task
+//! keeps a [`Backlog`](crate::times::Backlog).
 
 use crate::Time;
 use crate::times::{TaskKind, TaskTimes};
@@ -60,9 +60,9 @@ struct Device {
 }
 
 impl Device {
-    /// When data are there whose copies take `bring`, for a task that waits until `ready`: behind
-    /// other copies, if they are not small, and behind whoever writes them. The way is not kept
-    /// free until then.
+    /// When data are there whose copies take `bring`, for a task that waits until `ready`. The
+    /// copies come after the tasks that write the data and, if they are not small, behind other
+    /// copies. The way is not kept free until then.
     fn arrives(&self, ready: Time, bring: Time) -> Time {
         let link = if bring <= SMALL { 0 } else { self.link };
         ready.max(link).saturating_add(bring)

@@ -12,7 +12,7 @@ pub struct GraphTask {
     /// Nanoseconds on a device of speed 1; or one figure for each device.
     pub costs: Vec<f64>,
     /// Bytes that it leaves for other tasks: in use from its start until the last of them has read
-    /// them, or until its own end where nobody does.
+    /// them, or until its own end where no task reads them.
     pub keeps: u64,
     /// Bytes that it needs while it runs.
     pub scratch: u64,

@@ -81,7 +81,7 @@ impl PlacementPolicy for LeastLoaded {
     }
 }
 
-/// Devices that somebody wrote down, by task; other tasks go where there is least to do.
+/// Devices that the user wrote down, by task; other tasks go where there is least to do.
 #[derive(Clone, Debug)]
 pub struct ByHand {
     devices: Vec<Option<usize>>,

@@ -272,8 +272,8 @@ pub fn host() -> String {
     if name.is_empty() { "localhost".into() } else { name }
 }
 
-/// Where the rates of this machine are, unless somebody says otherwise: `gangway/rates-HOST` in the
-/// user's cache. `var` reads the environment.
+/// Where the rates of this machine are, unless the user names another file: `gangway/rates-HOST` in
+/// the user's cache. `var` reads the environment.
 #[must_use]
 pub fn usual_file(var: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let absolute = |name| var(name).map(PathBuf::from).filter(|p| p.is_absolute());

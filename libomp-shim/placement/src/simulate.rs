@@ -1,9 +1,9 @@
-//! Runs a graph in virtual time: whoever plans is taken at its word, all others are asked whenever
-//! a task becomes ready.
+//! Runs a graph in virtual time. A policy that plans is taken at its word; any other policy is
+//! asked whenever a task becomes ready.
 //!
 //! A ready task that fits nowhere waits until something has ended. A device runs what it was given
-//! in the order of giving; copies are made just before. Nobody who is asked knows what comes later,
-//! so the memory that a task leaves for others stays in use until they have been placed.
+//! in the order of giving; copies are made just before. A policy that is asked does not know the
+//! later tasks. So the memory that a task leaves for others stays in use until they are placed.
 
 use std::collections::BTreeSet;
 

@@ -180,7 +180,7 @@ impl<'a> ScheduleSpace<'a> {
         })
     }
 
-    /// The share of the device's memory that nobody uses when the task has started, 1 where memory
+    /// The share of the device's memory that is unused when the task has started, 1 where memory
     /// has no limit.
     #[must_use]
     pub fn waste(&self, task: usize, at: GraphPlaced) -> f64 {

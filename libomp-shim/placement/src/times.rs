@@ -89,8 +89,8 @@ impl TaskTimes {
         self.all.add(time, kind.bytes);
     }
 
-    /// Has the function run on such a device? Else its time is a guess, and whoever can wait with
-    /// placing more such tasks does so.
+    /// Has the function run on such a device? Else its time is a guess, and a caller that can
+    /// wait with placing more such tasks does so.
     #[must_use]
     pub fn knows(&self, kind: TaskKind) -> bool {
         self.means
@@ -128,8 +128,8 @@ impl TaskTimes {
     }
 }
 
-/// What a device has to do: what was placed there and has not ended, in time. All of it waits for
-/// nobody; else see [`crate::forecast`].
+/// The time that a device needs for the tasks that were placed there and have not ended. None of
+/// them waits for another task; for tasks that wait see [`crate::forecast`].
 #[derive(Clone, Debug, Default)]
 pub struct Backlog {
     /// What has not begun.

@@ -41,8 +41,8 @@ pub struct VersionOption {
     pub near: bool,
 }
 
-/// What a run took, as far as it was watched: somebody saw that it was not over after the one, and
-/// that it was after the other.
+/// The time of a run, as far as threads watched it. A thread saw that the run was not over after
+/// `at_least`, and that it was over after `at_most`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionRun {
     /// Nanoseconds that it took at least.
@@ -84,9 +84,10 @@ impl Record {
         (self.known > 0).then(|| (self.mean + moves as f64).max(1.0) as Time)
     }
 
-    /// What lies in between is believed to have been short: then more runs go there, workers get
-    /// idle and watch, and the next ones are measured. The other way round a version would stay
-    /// slow for ever, as nobody watches while all are busy with the other one.
+    /// A time between the two bounds is believed to have been short: then more runs go there,
+    /// workers get idle and watch, and the next runs are measured. The other way round a version
+    /// would stay slow for ever, as no thread watches while all threads are busy with the other
+    /// version.
     fn add(&mut self, run: VersionRun) {
         let (low, high) =
             (run.at_least.min(run.at_most) as f64 - run.moves as f64, run.at_most as f64 - run.moves as f64);

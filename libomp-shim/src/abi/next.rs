@@ -13,8 +13,8 @@ impl LibraryNext {
 
     /// Its address; null if there is none.
     pub(super) fn address(&self) -> *const c_void {
-        // ORDERING: Relaxed, both; the address is complete in itself, and whoever asks finds the
-        // same.
+        // ORDERING: Relaxed, both; the address is complete in itself, and every thread finds the
+        // same one.
         let mut known = self.1.load(Ordering::Relaxed);
         if known == 0 {
             // SAFETY: a C string.

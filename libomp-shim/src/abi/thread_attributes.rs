@@ -81,7 +81,7 @@ unsafe fn put_stack(attributes: *mut libc::pthread_attr_t, lowest: usize, size: 
 
 /// The next definition of the function, the C library's.
 fn next() -> Option<GetAttributes> {
-    // ORDERING: Relaxed; the address of code, and everybody finds the same.
+    // ORDERING: Relaxed; the address of code, and every thread finds the same one.
     let mut found = NEXT.load(Ordering::Relaxed);
     if found.is_null() {
         // SAFETY: the name is a C string.

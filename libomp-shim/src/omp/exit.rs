@@ -1,5 +1,5 @@
 //! What the runtime does when the program ends: functions that the C library calls when `main` has
-//! returned, or somebody has called `exit`.
+//! returned, or the program has called `exit`.
 //!
 //! Those that were added last go first. They run in the thread that ends the program, and may use
 //! the runtime.

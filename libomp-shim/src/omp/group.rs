@@ -5,8 +5,8 @@
 //! What may not: how large a team is to be ([`super::parallel`]), when a free agent is called
 //! ([`super::agents`]).
 //!
-//! Threads of teams and free agents are counted in one word: both limits hold at any moment,
-//! whoever comes at the same time.
+//! Threads of teams and free agents are counted in one word. So both limits hold at any moment,
+//! also when several threads count themselves at the same time.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

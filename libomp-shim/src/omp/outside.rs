@@ -69,8 +69,9 @@ fn help_until(here: CurrentThread, ready: &dyn Fn() -> bool) {
 }
 
 /// Waits until `ready`, which may rely on any other task: the calling task is suspended, and its
-/// thread runs whichever task of the team it finds. `enter` gets the worker that whoever makes
-/// `ready` true is to wake; without it the condition is looked at without end.
+/// thread runs whichever task of the team it finds. `enter` gets the worker of the calling task:
+/// the thread that makes `ready` true is to wake that worker. Without `enter` the worker polls
+/// until the condition holds.
 pub fn help_with_anything(ready: &dyn Fn() -> bool, enter: Option<&dyn Fn(&'static Worker)>) {
     let here = CurrentThread::get();
     let help = || match enter {

@@ -61,8 +61,8 @@ fn say(what: &dyn fmt::Display) {
     put(libc::STDERR_FILENO, line.bytes());
 }
 
-/// Writes `bytes` to the descriptor `fd` in as few `write(2)` as the kernel allows (normally one);
-/// errors are ignored, there is nobody left to tell. `errno` is kept.
+/// Writes `bytes` to the descriptor `fd` in as few `write(2)` as the kernel allows (normally one).
+/// Errors are ignored, because no way is left to report them. `errno` is kept.
 pub fn put(fd: libc::c_int, mut bytes: &[u8]) {
     // SAFETY: __errno_location always returns the calling thread's valid errno.
     let errno = unsafe { *libc::__errno_location() };

@@ -36,7 +36,7 @@ pub fn enter() -> CurrentThread {
     let worker = worker::register_current();
     let settings = env::settings();
     let team = Box::leak(Team::new(1, TeamKind::Ults));
-    // SAFETY: the team is new; nobody else knows it.
+    // SAFETY: the team is new; no other thread knows it.
     let plan = unsafe { team.plan_mut() };
     plan.icv = settings.initial;
     plan.spin = parallel::spin_for(settings);

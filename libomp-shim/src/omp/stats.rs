@@ -217,7 +217,7 @@ pub fn count_steal_success() {
     count(OmpxEvent::StealSuccess);
 }
 
-/// It saw work there, and somebody else got it.
+/// It saw work there, and another thread or worker got it.
 #[inline]
 pub fn count_steal_aborted() {
     count(OmpxEvent::StealAborted);

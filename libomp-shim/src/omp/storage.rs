@@ -78,7 +78,7 @@ pub fn keep_apart() {
     APART.store(true, Ordering::Relaxed);
 }
 
-/// Has somebody asked for that?
+/// Has a thread called [`keep_apart`]?
 pub fn are_kept_apart() -> bool {
     // ORDERING: Relaxed; as above.
     APART.load(Ordering::Relaxed)

@@ -7,11 +7,11 @@
 
 use super::thread::Thread;
 
-/// Calls in a row that do nothing after one that found nobody who could run: doubled each time, up
-/// to this.
+/// After a call that found no other thread to run, some calls in a row do nothing. Their number is
+/// doubled each time, up to this.
 const MOST_IN_VAIN: u32 = 31;
 
-/// Yields of a thread that found nobody.
+/// Yields of a thread that found no other thread to run.
 #[derive(Clone, Copy, Default)]
 pub struct InVain {
     /// Calls to come that do nothing.
@@ -49,8 +49,8 @@ pub fn let_others_run_now_and_then(thread: &Thread) {
     }
 }
 
-/// Is there anybody here for whom `thread` might make way? Those at a barrier of its team wait for
-/// `thread`, and while the team has no tasks there is nothing else they could do.
+/// Is there another thread here for which `thread` might make way? Threads at a barrier of its team
+/// wait for `thread`, and while the team has no tasks there is nothing else they could do.
 #[inline]
 fn may_let_others_run(thread: &Thread) -> bool {
     let team = thread.team();

@@ -1,7 +1,7 @@
 //! What callers can ask for: messages, transfers, collective operations, looks, the end.
 //!
-//! Each operation is brought to the engine and taken up by whoever is inside the gate. What may not
-//! live here: waiting for the engine, except in `wait` and `finish`.
+//! Each operation is brought to the engine and taken up by the thread that is inside the gate. What
+//! may not live here: waiting for the engine, except in `wait` and `finish`.
 
 use super::{Bridge, BridgeAnswer, DEAD, HANDLERS, INLINE, MOST_TRANSFERS, count, lock};
 use crate::engine::{Engine, EngineOrder};
@@ -49,8 +49,9 @@ impl Bridge {
         if full || flags & crate::table::MORE == 0 { self.hurry() } else { Ok(()) }
     }
 
-    /// Sends a message past the outbox if nobody is inside the gate and nothing waits there; by way
-    /// of the outbox, if something does. `None`: the caller leaves it there, and asks.
+    /// Sends a message if no thread is inside the gate: past the outbox or, if something waits
+    /// there or the message may not leave now, by way of it. `None`: the caller leaves the message
+    /// in the outbox, and asks the engine to take it up.
     fn send_at_once(&self, to: u32, frame: &PacketFrame<'_>) -> Option<BridgeAnswer> {
         if Self::in_callback() || !self.gate.try_enter() {
             return None;
@@ -115,7 +116,7 @@ impl Bridge {
         ticket.ok_or(code::BUSY)
     }
 
-    /// Takes transfers back that nobody has heard of.
+    /// Takes back transfers of which neither the engine nor the other rank has heard.
     fn give_up(&self, announced: &[PacketAnnounced]) {
         let mut slots = lock(&self.slots);
         for a in announced {
@@ -176,8 +177,8 @@ impl Bridge {
     /// Copies from or to memory of another rank, now; see the header.
     ///
     /// # Safety
-    /// `bytes` at `here` are the caller's, to read or (unless it `writes`) to write; nobody else
-    /// uses those at `there`, memory of `rank`.
+    /// `bytes` at `here` are the caller's, to read or (unless it `writes`) to write; no other
+    /// thread uses those at `there`, memory of `rank`.
     pub unsafe fn copy(
         &self,
         rank: u32,

@@ -188,7 +188,7 @@ impl Engine {
         next.map_or(Ok(()), |ticket| self.fly(bridge, ticket))
     }
 
-    /// Receives a block, or drains one that nobody wants.
+    /// Receives a block, or drains one without a destination (`into` is `None`).
     pub(super) fn accept(
         &mut self,
         arrival: Arrival,
@@ -206,9 +206,9 @@ impl Engine {
         for index in 0..left {
             let (start, length) = self.piece(arrival.bytes, index);
             let token = Token::Incoming(at).pack();
-            // SAFETY: the caller of `accept` has promised that the block fits at `into` and nobody
-            // else touches it until `done`; or `allow` has agreed to a put there. The piece lies
-            // inside it.
+            // SAFETY: the caller of `accept` has promised that the block fits at `into`, and that
+            // no other thread touches the memory until `done`; or `allow` has agreed to a put
+            // there. The piece lies inside the block.
             unsafe {
                 let to = into.add(start);
                 self.fabric.receive(
@@ -224,7 +224,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Receives the next piece of a block that nobody wants.
+    /// Receives the next piece of a block without a destination.
     fn drain(&mut self, at: u32) -> Result<(), Broken> {
         let chunk = self.settings.chunk;
         let Some(Incoming { arrival, drain: Some((buffer, next)), .. }) = self.incoming.get(at) else {

@@ -53,7 +53,7 @@ impl Reach {
     /// copied.
     ///
     /// # Safety
-    /// The bytes here are the caller's, to read or to write, and nobody else uses those there.
+    /// The bytes here are the caller's, to read or to write. No other thread uses the bytes there.
     pub unsafe fn copy(&self, rank: u32, here: *mut u8, there: u64, bytes: u64, writes: bool) -> bool {
         let process = self.0.get(rank as usize).copied().flatten();
         // SAFETY: as the caller says.

@@ -129,8 +129,8 @@ impl Sender {
                 return false;
             }
         }
-        // The first cell comes last: between its bytes and its word nothing has to come from
-        // elsewhere, so that whoever looks does not get the line in between.
+        // The first cell comes last: between its bytes and its word no other line has to be
+        // fetched, so that a receiver that looks does not get the line in between.
         for (at, part) in bytes.chunks(ROOM).enumerate().rev() {
             // SAFETY: "sole": below the limit, and its message is not there yet.
             self.end.cell(self.end.next + at as u64).bytes.with_mut(|to| unsafe { put(to, part) });

@@ -4,9 +4,10 @@
 //! [`join`] is collective and goes in steps, each of which ends with a reduction over all ranks:
 //! (1) every rank makes a segment under a name that only this program's ranks know; (2) each looks
 //! which ranks' segments it can open, which are those of its machine, and gives its own segment its
-//! size and the list's hash; (3) each maps the others' and compares the hashes. If a step fails
-//! anywhere, everybody goes without: MPI carries everything. The names are gone when it returns,
-//! the memory goes with the processes. What may not live here: what is in a ring ([`super::ring`]).
+//! size and the list's hash; (3) each maps the others' and compares the hashes. If a step fails on
+//! any rank, all ranks do without segments: MPI carries everything. The names are gone when `join`
+//! returns; the memory goes with the processes. What may not live here: what is in a ring
+//! ([`super::ring`]).
 //!
 //! Memory: 4 KiB and, for each rank of the machine, a ring; all rings of an inbox together have 1
 //! MiB, but each 8 to 64 KiB. It is taken when the segment is made, so that a full `/dev/shm` is
@@ -131,8 +132,8 @@ pub struct Inbox {
 impl Inbox {
     /// Packets that neighbours have sent here by another way, modulo 2^32.
     pub fn sent_elsewhere(&self) -> u32 {
-        // ORDERING: Acquire, pairs with the Release in `Neighbour::sent_elsewhere`: whoever sees
-        // the number finds the packet by a look at the other way.
+        // ORDERING: Acquire, pairs with the Release in `Neighbour::sent_elsewhere`: a rank that
+        // sees the number finds the packet by a look at the other way.
         self.here.head().elsewhere.load(Ordering::Acquire)
     }
 }
@@ -157,7 +158,7 @@ fn open(name: &CString, make: bool) -> Option<std::os::fd::OwnedFd> {
     let flags = libc::O_RDWR | libc::O_CLOEXEC | if make { libc::O_CREAT | libc::O_EXCL } else { 0 };
     // SAFETY: a string.
     let file = unsafe { libc::shm_open(name.as_ptr(), flags, 0o600) };
-    // SAFETY: a file that was opened just now, and belongs to nobody else.
+    // SAFETY: a file that was opened just now, and that has no other owner.
     (file >= 0).then(|| unsafe { std::os::fd::OwnedFd::from_raw_fd(file) })
 }
 
@@ -170,7 +171,7 @@ fn map(name: &CString, size: usize, make: bool) -> Option<Segment> {
         return None;
     }
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh mapping concerns nobody; the file may be closed behind it.
+    // SAFETY: a fresh mapping changes no memory in use; the file may be closed afterwards.
     let at = unsafe { libc::mmap(ptr::null_mut(), size, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     if at == libc::MAP_FAILED { None } else { NonNull::new(at.cast()).map(|begin| Segment { begin }) }
 }
@@ -203,7 +204,7 @@ pub fn join(ranks: &dyn SegmentRanks, wants: bool) -> Result<Option<Inbox>, Stri
     let (layout, list) = (Layout { ranks: near.len(), bytes: ring_bytes(near.len()) }, hash_of(&near));
     let here = map(&mine.0, layout.size(), true);
     if let Some(here) = here {
-        // SAFETY: fresh memory that nobody else looks at before the next step.
+        // SAFETY: fresh memory that no other rank looks at before the next step.
         unsafe {
             let head = here.begin.cast::<Head>().as_ptr();
             (&raw mut (*head).ranks).write(list);

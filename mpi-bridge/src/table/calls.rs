@@ -110,7 +110,8 @@ unsafe extern "C" fn accept(
         if into.is_null() && arrival.bytes > 0 {
             return Err(code::ARGUMENT);
         }
-        // SAFETY: the header's rule: `into` is large enough, and nobody touches it until `done`.
+        // SAFETY: the header's rule: `into` is large enough, and no other thread touches it until
+        // `done`.
         unsafe { b.accept(arrival, into.cast(), Done { call: done, context }) }
     };
     // SAFETY: as in `rank`.

@@ -6,7 +6,7 @@
 //!   sp +0    x19 x20      +64   x27 x28      +128  d12 d13
 //!      +16   x21 x22      +80   x29 x30      +144  d14 d15
 //!      +32   x23 x24      +96   d8  d9       +160  FPCR, unused
-//!      +48   x25 x26      +112  d10 d11      +176  the frame of whoever called `switch`
+//!      +48   x25 x26      +112  d10 d11      +176  the frame of the caller of `switch`
 //! ```
 //!
 //! AAPCS64 makes x19 to x28, x29 (frame pointer), x30 (where to continue), the stack pointer and
@@ -22,13 +22,13 @@ const FRAME: usize = 160;
 
 /// Leaves the current stack, with its resumption point in `*save`, and continues at `to`.
 ///
-/// Returns when somebody switches to the value that was stored in `*save`, with the `arg` that they
-/// passed; possibly on another kernel thread. Callee-saved registers are those of before the call;
-/// FPCR stays as it is at the switch.
+/// Returns when a later call switches to the value that was stored in `*save`, with the `arg` of
+/// that call; possibly on another kernel thread. Callee-saved registers are those of before the
+/// call; FPCR stays as it is at the switch.
 ///
 /// # Safety
 /// `to` is a resumption point that [`prepare`] returned or `switch` stored, its stack is mapped,
-/// and nobody has continued or will continue at it otherwise. `save` is writable and outlives the
+/// and no other call has continued or will continue at it. `save` is writable and outlives the
 /// store. The caller is prepared to run on another kernel thread afterwards if the scheduler moves
 /// stacks.
 #[unsafe(naked)]
@@ -138,7 +138,7 @@ unsafe extern "C" fn base() -> ! {
 /// Backtraces and unwinding end below the entry.
 ///
 /// # Safety
-/// The 256 bytes below `top` are writable and nobody else uses them; `entry` never returns.
+/// The 256 bytes below `top` are writable and no other thread uses them; `entry` never returns.
 pub unsafe fn prepare(top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) -> *mut u8 {
     let aligned = top.map_addr(|a| a & !15);
     // SAFETY: the caller gives 256 bytes; at most 15 go to alignment and 160 + 16 to the frame and
@@ -200,7 +200,7 @@ impl FpWords {
 /// Stores this kernel thread's floating-point word.
 ///
 /// # Safety
-/// `words` is writable and nobody else uses it meanwhile.
+/// `words` is writable and no other thread uses it meanwhile.
 #[inline(always)]
 pub unsafe fn store_fp_words(words: *mut FpWords) {
     let FpState { fpcr } = fp_state();
@@ -367,8 +367,8 @@ pub fn pause() {
     core::hint::spin_loop();
 }
 
-/// The line at `address` is about to be written: the processor fetches it, from whoever has it,
-/// while it does something else. Any address.
+/// The line at `address` is about to be written: the processor fetches it, from any cache or from
+/// memory, while it does something else. Any address.
 #[inline(always)]
 pub fn fetch_to_write(address: *const ()) {
     // SAFETY: changes nothing but what is in the cache.

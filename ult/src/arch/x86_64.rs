@@ -10,7 +10,7 @@
 //!      +32  rbx
 //!      +40  rbp
 //!      +48  where to continue
-//!      +56  the frame of whoever called `switch`
+//!      +56  the frame of the caller of `switch`
 //! ```
 //!
 //! MXCSR and the x87 control word belong to the OpenMP thread and not to a stack: [`FpWords`].
@@ -27,13 +27,13 @@ const MXCSR_FLAGS: u32 = 0x3f;
 
 /// Leaves the current stack, with its resumption point in `*save`, and continues at `to`.
 ///
-/// Returns when somebody switches to the value that was stored in `*save`, with the `arg` that they
-/// passed; possibly on another kernel thread. Callee-saved registers are those of before the call;
-/// MXCSR and the x87 control word stay as they are at the switch.
+/// Returns when a later call switches to the value that was stored in `*save`, with the `arg` of
+/// that call; possibly on another kernel thread. Callee-saved registers are those of before the
+/// call; MXCSR and the x87 control word stay as they are at the switch.
 ///
 /// # Safety
 /// `to` is a resumption point that [`prepare`] returned or `switch` stored, its stack is mapped,
-/// and nobody has continued or will continue at it otherwise. `save` is writable and outlives the
+/// and no other call has continued or will continue at it. `save` is writable and outlives the
 /// store. The caller is prepared to run on another kernel thread afterwards if the scheduler moves
 /// stacks.
 #[unsafe(naked)]
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, arg: usize) -> 
 /// switch.
 ///
 /// The undefined return address tells gdb, perf and the C++ unwinder that the chain of frames ends
-/// here; an exception that nobody catches therefore ends in `std::terminate` with the stack intact.
+/// here; an uncaught exception therefore ends in `std::terminate` with the stack intact.
 /// The `nop` before the label keeps look-ups of "return address minus one" inside this function.
 #[unsafe(naked)]
 unsafe extern "C" fn base() -> ! {
@@ -118,7 +118,7 @@ unsafe extern "C" fn base() -> ! {
 /// it.
 ///
 /// # Safety
-/// The 128 bytes below `top` are writable and nobody else uses them; `entry` never returns.
+/// The 128 bytes below `top` are writable and no other thread uses them; `entry` never returns.
 pub unsafe fn prepare(top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) -> *mut u8 {
     let aligned = top.map_addr(|a| a & !15);
     // SAFETY: the caller gives 128 bytes; at most 15 go to alignment and 72 to the frame and the
@@ -204,7 +204,7 @@ impl FpWords {
 /// Stores this kernel thread's floating-point words. Two instructions.
 ///
 /// # Safety
-/// `words` is writable and nobody else uses it meanwhile.
+/// `words` is writable and no other thread uses it meanwhile.
 #[inline(always)]
 pub unsafe fn store_fp_words(words: *mut FpWords) {
     // SAFETY: as the caller says; the offsets are those of a `repr(C)` structure.
@@ -273,8 +273,8 @@ pub fn thread_pointer() -> usize {
 ///
 /// # Safety
 /// The kernel allows the instruction (bit 1 of `AT_HWCAP2`; an illegal instruction otherwise). `fs`
-/// is the thread pointer of a thread whose block stays mapped and is used by nobody else at the
-/// same time; the caller keeps no address of thread-local storage across the call.
+/// is the thread pointer of a thread whose block stays mapped and is used by no other kernel thread
+/// at the same time; the caller keeps no address of thread-local storage across the call.
 #[inline(always)]
 pub unsafe fn set_thread_pointer(fs: usize) {
     // SAFETY: as the caller says. The compiler keeps no memory across it, because the assembly may
@@ -388,8 +388,8 @@ pub fn pause() {
     core::hint::spin_loop();
 }
 
-/// The line at `address` is about to be written: the processor fetches it, from whoever has it,
-/// while it does something else. Any address.
+/// The line at `address` is about to be written: the processor fetches it, from any cache or from
+/// memory, while it does something else. Any address.
 #[inline(always)]
 pub fn fetch_to_write(address: *const ()) {
     // SAFETY: changes nothing but what is in the cache; a processor that does not know the

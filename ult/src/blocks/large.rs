@@ -5,8 +5,8 @@
 //! keep such a block in the arena of each. Beyond those few, blocks of [`MAPPED`] bytes and more
 //! are the kernel's again, smaller ones the global allocator's.
 //!
-//! What may not live here: blocks that come by the thousand. Whoever finds somebody else at the few
-//! that are kept does without them.
+//! What may not live here: blocks that come by the thousand. A thread that finds another thread at
+//! the few kept blocks of a size does without them.
 
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
@@ -27,7 +27,7 @@ const SIZES: usize = MOST_KEPT.trailing_zeros() as usize + 1;
 /// Freed blocks of one size.
 struct Freed(Vec<NonNull<u8>>);
 
-// SAFETY: the blocks belong to whoever has the list.
+// SAFETY: the blocks belong to the owner of the list.
 unsafe impl Send for Freed {}
 
 /// By the logarithm of the size.
@@ -57,7 +57,7 @@ pub(super) fn allocate(size: usize) -> *mut u8 {
 }
 
 /// # Safety
-/// The block came from [`allocate`] with this size, and nobody uses it any more.
+/// The block came from [`allocate`] with this size, and no thread uses it any more.
 #[cold]
 pub(super) unsafe fn release(block: NonNull<u8>, size: usize) {
     let Some(layout) = layout(size) else { return };

@@ -17,7 +17,7 @@ pub(super) fn allocate(size: usize) -> *mut u8 {
 }
 
 /// # Safety
-/// The block came from [`allocate`] with this size, or one of the same class, and nobody uses it
+/// The block came from [`allocate`] with this size, or one of the same class, and no thread uses it
 /// any more.
 #[cold]
 pub(super) unsafe fn release(block: NonNull<u8>, size: usize) {

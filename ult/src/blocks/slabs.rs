@@ -9,7 +9,7 @@
 //! * Which slab a block belongs to its address says.
 //! * A class keeps those of its slabs that have blocks to give in a list. The one that had none
 //!   until now comes first, so that the fullest give, and the emptiest have time to become empty.
-//! * Of slabs that nobody uses [`WARM`] stay as they are; the pages of further ones go back to the
+//! * Of the unused slabs, [`WARM`] stay as they are; the pages of further ones go back to the
 //!   kernel. Addresses stay ours: a hole in the middle of a mapping would be a mapping more, of
 //!   which a process may have 65,530.
 //!
@@ -32,7 +32,7 @@ pub(super) const SLAB: usize = 64 << 10;
 const REGION: usize = 16;
 /// Unused slabs that keep their pages: 64 MiB, as the pool of stacks may.
 pub(super) const WARM: usize = 1024;
-/// Blocks that nobody has had yet that are handed out at once: each is written to.
+/// Fresh blocks (never handed out) that are handed out at once, at most: each is written to.
 const FRESH: u32 = 8;
 
 /// The header of a slab.
@@ -43,7 +43,7 @@ struct Slab {
     previous: *mut Slab,
     /// Blocks that came back.
     returned: *mut Free,
-    /// Where the blocks begin that nobody has had yet, from the slab's start.
+    /// Where the blocks begin that were never handed out, from the slab's start.
     fresh: usize,
     /// Bytes of a block.
     size: usize,
@@ -68,8 +68,8 @@ impl Slab {
 /// The slabs of one class that have blocks to give.
 pub(super) struct Slabs(*mut Slab);
 
-// SAFETY: the list belongs to whoever has it; its slabs are reached from it and, under the same
-// lock, from blocks.
+// SAFETY: the list belongs to the owner of this value; its slabs are reached from it and, under
+// the same lock, from blocks.
 unsafe impl Send for Slabs {}
 
 impl Slabs {
@@ -86,7 +86,7 @@ impl Slabs {
             // SAFETY: a block that came back is free, and its first word is the link.
             header.returned = unsafe { block.as_ref() }.next;
             header.live += 1;
-            // SAFETY: nobody else has it.
+            // SAFETY: no thread and no other list has the block.
             unsafe { magazine.push(block) };
         }
         while magazine.count < most.min(FRESH) && header.has_fresh() {
@@ -94,7 +94,7 @@ impl Slabs {
             let block = unsafe { slab.cast::<u8>().add(header.fresh) };
             header.fresh += header.size;
             header.live += 1;
-            // SAFETY: nobody has had it.
+            // SAFETY: the block was never handed out.
             unsafe { magazine.push(block.cast()) };
         }
         if header.is_full() {
@@ -179,13 +179,13 @@ impl Slabs {
     }
 }
 
-/// A slab that nobody uses.
+/// A slab without live blocks.
 struct Unused(*mut Slab);
 
-// SAFETY: it belongs to whoever has it.
+// SAFETY: the slab belongs to the owner of this value.
 unsafe impl Send for Unused {}
 
-/// Slabs that nobody uses.
+/// Slabs without live blocks.
 struct Spare {
     /// With their pages.
     warm: Vec<Unused>,
@@ -205,7 +205,7 @@ impl Spare {
         if self.warm.len() < WARM {
             return self.warm.push(slab);
         }
-        // SAFETY: the slab is mapped, and nobody needs what is in it.
+        // SAFETY: the slab is mapped, and no thread needs its contents.
         unsafe { libc::madvise(slab.0.cast(), SLAB, libc::MADV_DONTNEED) };
         self.cold.push(slab);
     }
@@ -237,11 +237,12 @@ fn map_aligned(near: usize, size: usize) -> Option<NonNull<u8>> {
     if base.addr().get().is_multiple_of(SLAB) {
         return Some(base);
     }
-    // SAFETY: the mapping made above, which nobody knows of.
+    // SAFETY: the mapping made above, which no other thread knows of.
     unsafe { libc::munmap(base.as_ptr().cast(), size) };
     let base = map_anonymous(0, size + SLAB)?.as_ptr();
     let before = base.align_offset(SLAB);
-    // SAFETY: the range has `size + SLAB` bytes, of which `size` are kept; nobody knows of it yet.
+    // SAFETY: the range has `size + SLAB` bytes, of which `size` are kept; no other thread knows of
+    // it yet.
     unsafe {
         if before > 0 {
             libc::munmap(base.cast(), before);

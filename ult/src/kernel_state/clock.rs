@@ -34,7 +34,7 @@ impl CountedTime {
     }
 }
 
-/// Whose time a kernel thread's clock counts, and since when; null: nobody's.
+/// The thread whose time a kernel thread's clock counts, and since when; null: no thread's.
 pub(super) struct RunningClock {
     tls_block: *const TlsBlock,
     since: u64,

@@ -94,7 +94,7 @@ impl ThreadState {
             // SAFETY: leaked just now.
             Ok(_) => unsafe { &*new },
             Err(there) => {
-                // SAFETY: made above, and nobody has it; the other one is leaked.
+                // SAFETY: `new` was made above, and no other thread has it; `there` is leaked.
                 unsafe {
                     drop(Box::from_raw(new));
                     &*there

@@ -78,8 +78,7 @@ pub(super) fn look_up() -> u32 {
             }
         }
         for function in ALL {
-            // ORDERING: Relaxed; written anew by whoever looks at the same time, with the same
-            // value.
+            // ORDERING: Relaxed; another thread that looks at the same time writes the same value.
             if function.address.load(Ordering::Relaxed) == 0
                 && let Some(address) = object.function(function.name)
             {

@@ -68,7 +68,7 @@ static TAKEN_OVER: AtomicBool = AtomicBool::new(false);
 /// The set of signals for which the kernel calls our handler even while the program's action is the
 /// default one.
 static INTERCEPTED: AtomicU64 = AtomicU64::new(0);
-/// Somebody changes an action.
+/// A thread is changing an action.
 static CHANGING: AtomicBool = AtomicBool::new(false);
 
 impl SignalAction {

@@ -72,7 +72,7 @@ pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
 /// `signal`, which cannot carry a mark, is on its way; zero: none is.
 fn note_that_it_sends_itself(signal: c_int) {
     if let Some(worker) = worker::current() {
-        // SAFETY: own kernel thread; a word that nobody else writes.
+        // SAFETY: own kernel thread; a word that no other thread writes.
         unsafe { (*worker.own()).sends_itself = signal };
     }
 }

@@ -84,7 +84,7 @@ impl SignalList {
             if head == NIL {
                 return None;
             }
-            // SAFETY: nodes are never freed; a link that somebody else is writing is thrown away,
+            // SAFETY: nodes are never freed; a link that another thread is writing is thrown away,
             // because the count has changed then.
             let next = unsafe { node(head).next.get().read_volatile() };
             // ORDERING: Acquire, both, as above.
@@ -257,7 +257,7 @@ impl SignalQueue {
         // ORDERING: as above.
         self.kept.fetch_and(!super::mask::bit(signal), Relaxed);
         let mut info = [0; 16];
-        info[0] = signal as u64; // all else zero: `SI_USER`, from nobody
+        info[0] = signal as u64; // all else zero: `SI_USER`, without a sender
         Some((signal, info))
     }
 }

@@ -147,7 +147,7 @@ impl KernelStack {
 
     /// Frees a stack on which no thread runs.
     fn unmap(self) {
-        // SAFETY: the range is ours, and nobody runs on it.
+        // SAFETY: the range is ours, and no thread runs on it.
         unsafe { libc::munmap(self.base, self.page + self.size) };
     }
 }

@@ -58,7 +58,7 @@ fn of_thread_of_the_program() -> Option<Bounds> {
 /// define.
 fn c_library_s() -> Option<GetAttributes> {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
-    // ORDERING: Relaxed; the address is complete in itself, and whoever asks finds the same.
+    // ORDERING: Relaxed; the address is complete in itself, and every thread finds the same one.
     let mut known = KNOWN.load(Relaxed);
     if known == 0 {
         known = crate::loader::function_of_others(c"pthread_getattr_np", c"GOMP_parallel")?;

@@ -67,8 +67,8 @@ pub(super) fn count_unmapped(size: usize) {
     }
 }
 
-/// In the child of a fork: the parent's stacks are nobody's, and its regions go on without a
-/// promise.
+/// Clears the counts of stacks in the child of a fork. No thread there owns the parent's stacks,
+/// and the parent's regions go on without a promise.
 pub(super) fn forget_after_fork() {
     // ORDERING: the only thread.
     MAPPED.store(0, Relaxed);
@@ -194,7 +194,7 @@ fn map(count: usize, size: usize) -> usize {
     mapped
 }
 
-/// Address space that nobody else can have while this lives.
+/// Address space that no other mapping can take while this value lives.
 struct Spare(*mut libc::c_void);
 
 impl Spare {
@@ -208,7 +208,7 @@ impl Spare {
 
 impl Drop for Spare {
     fn drop(&mut self) {
-        // SAFETY: the mapping made by `map`, which nobody else knows.
+        // SAFETY: the mapping made by `map`; no other code knows it.
         unsafe { libc::munmap(self.0, LEFT_OVER) };
     }
 }

@@ -43,7 +43,7 @@ impl Player {
         }))
     }
 
-    /// Runs `act` as program code of `region` with somebody waiting behind it.
+    /// Runs `act` as program code of `region` with one context waiting behind it.
     fn act<R>(&'static self, region: usize, act: impl FnOnce() -> R) -> R {
         ME.set(Some(self));
         give_room_for_handlers();
@@ -106,21 +106,22 @@ unsafe fn record_preemption() -> bool {
     true
 }
 
-/// The record behind which nobody urgent waits; zero: none.
+/// The record behind which no urgent work waits; zero: there is no such record.
 static CALM: AtomicUsize = AtomicUsize::new(0);
 
 fn urgent(watched: &'static Watched) -> bool {
     CALM.load(SeqCst) != &raw const *watched as usize
 }
 
-/// Who stands in for the players: seen running whenever the watcher looks, as it has the watcher's
-/// own number.
+/// The record that stands in for the players. The watcher always sees it running, because it has
+/// the number of the watcher's own kernel thread.
 static BUSY_HEIR: Watched = Watched::new();
-/// A kernel thread that sleeps, whose number who stands in has; zero: [`BUSY_HEIR`] stands in.
+/// The number of a sleeping kernel thread, which [`SLEEPING_HEIR`] gets; zero: [`BUSY_HEIR`] stands
+/// in.
 static SLEEPER: AtomicI32 = AtomicI32::new(0);
-/// Who stands in and sleeps.
+/// The record that stands in and sleeps.
 static SLEEPING_HEIR: Watched = Watched::new();
-/// Nobody takes anything over.
+/// Hand-offs set no heir: no worker takes over.
 static NO_HEIR: AtomicBool = AtomicBool::new(false);
 
 fn record_hand_off(watched: &'static Watched) {
@@ -558,7 +559,7 @@ fn the_watcher_rests_when_nobody_is_crowded() {
     };
     assert!((0..10).any(|_| rests()));
     let before = watcher_time().unwrap();
-    // And it comes when somebody is crowded again.
+    // The watcher wakes when work waits behind a player again.
     player.act(fresh_region(), || player.spin());
     assert!(watcher_time().unwrap() > before);
 }

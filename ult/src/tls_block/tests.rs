@@ -248,8 +248,8 @@ fn borrow_and_look(me: usize) {
 fn the_system_call_sets_the_same() {
     let tls_donor = borrowed();
     let own = arch::thread_pointer();
-    // SAFETY: nobody else runs with the donor; nothing thread-local is used until the pointer is
-    // set back.
+    // SAFETY: no other thread runs with the donor; nothing thread-local is used until the pointer
+    // is set back.
     let (there, seen, back) = unsafe {
         let there = arch::set_thread_pointer_by_system_call(tls_donor.thread_pointer());
         let seen = arch::thread_pointer();

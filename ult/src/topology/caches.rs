@@ -1,5 +1,5 @@
-//! Which processors share a last-level cache. Read only when somebody asks: it costs several files
-//! per processor.
+//! The processors that share a last-level cache. The caches are read only when a caller asks for
+//! them, because that takes several files per processor.
 
 use super::{Cpu, cpulist};
 use std::collections::HashMap;

@@ -12,8 +12,8 @@
 //! | `cpulist` | the kernel's `0-3,8` notation |
 //!
 //! Nothing is read before the first call that needs it: the library may be loaded into a process
-//! that never uses it. What is read below `/sys` and `/proc` goes through a root directory, so that
-//! tests describe machines nobody has.
+//! that never uses it. Every read below `/sys` and `/proc` goes through a root directory, so that
+//! tests can describe machines other than the one that they run on.
 //!
 //! What may not live here: places and binding policies (they have a meaning of their own above this
 //! crate).

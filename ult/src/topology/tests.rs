@@ -1,4 +1,4 @@
-//! Machines nobody here has: fabricated `/sys` and `/proc` trees.
+//! Machines other than the one that runs the tests: fabricated `/sys` and `/proc` trees.
 
 use super::{Cpu, caches, cgroup, sysfs, target};
 use std::fs;

@@ -291,9 +291,9 @@ mod tests {
         let eight = "cpus 0-191\ncore 0,96 x96\ncache 0-5,96-101 x16+6\nnuma 0-11,96-107 x8+12";
         let table = [
             (eight, [55, 24, 21]),
-            // Two nodes of 32, a cache each: nobody in between.
+            // Two nodes of 32, a cache each: no worker is in between.
             ("cpus 0-63\ncache 0-31 x2+32\nnuma 0-31 x2+32", [73, 0, 27]),
-            // Caches are not known and nobody shares a core.
+            // Caches are not known, and no two workers share a core.
             ("cpus 0-63\nnuma 0-31 x2+32", [0, 63, 38]),
             // One sibling among 62 others of the node: sixteen times as often as each of them, not
             // every other draw.

@@ -69,7 +69,7 @@ impl Scheduler {
         }
     }
 
-    /// Does somebody wait behind the running context, suspended or queued?
+    /// Does a suspended context or a queued ULT wait behind the running context?
     pub fn is_crowded(&self, state: &GangState, worker: usize) -> bool {
         !state.suspended[worker].is_empty() || !state.deque[worker].is_empty()
     }

@@ -1,4 +1,4 @@
-//! Cycles in which everybody who can go on does, and yet nothing ever ends.
+//! Cycles in which every process that can go on does so, and yet the run never ends.
 //!
 //! Weak fairness: a process that could take a step from some moment on, without a break, takes one
 //! in the end. A run that goes round for ever stays within one strongly connected component; it can

@@ -23,7 +23,7 @@ pub enum Op {
     /// sees nothing.
     Spin(u8),
     /// Arrives at a barrier of its gang and sleeps in the kernel until all are there: the scheduler
-    /// sees nothing, and nobody can switch it out.
+    /// sees nothing, and the monitor cannot switch the context out.
     Block(u8),
     /// Arrives at a barrier of its gang and waits in the runtime: the worker may do something else.
     Meet(u8),
@@ -199,7 +199,8 @@ pub enum HandOff {
     Once,
     /// Another one does, on behalf of the same worker, if the first sleeps in the kernel as well.
     Sleepers,
-    /// Or if it spins, with nobody behind it whom the monitor could switch to.
+    /// As `Sleepers`, and also if the first spare spins, with no context behind it to which the
+    /// monitor could switch.
     Stuck,
 }
 

@@ -157,8 +157,9 @@ impl Scheduler {
         }
     }
 
-    /// Who would stand in for a worker whose running context sleeps in the kernel: if somebody is
-    /// suspended behind it, or queued and nobody who stands in already could take it.
+    /// The spare that would stand in for a worker whose running context sleeps in the kernel. A
+    /// spare is needed if a context is suspended behind the sleeper, or if a ULT is queued and no
+    /// spare that stands in already could take it.
     fn spare_for(&self, state: &GangState, worker: usize) -> Option<usize> {
         let home = self.home(state, worker);
         let queued = !state.deque[worker].is_empty() || !state.deque[home].is_empty();

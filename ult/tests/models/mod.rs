@@ -23,6 +23,6 @@ pub fn with_shared<T: 'static>(value: T, program: impl FnOnce(&'static T)) {
     let shared = Box::into_raw(Box::new(value));
     // SAFETY: freed below only, when the program has joined its threads.
     program(unsafe { &*shared });
-    // SAFETY: from `Box::into_raw`, and nobody uses it any more.
+    // SAFETY: from `Box::into_raw`, and no thread uses it any more.
     drop(unsafe { Box::from_raw(shared) });
 }

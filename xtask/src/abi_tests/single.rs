@@ -2,7 +2,7 @@
 //! programs, each run names one.
 //!
 //! Lives here: finding a program by its title and running it preloaded, once. May not live here:
-//! why somebody wants that.
+//! the purpose for which a command makes such a run.
 
 use std::path::Path;
 use std::sync::Mutex;

@@ -144,7 +144,7 @@ pub struct BenchRow {
     pub ideal: Option<f64>,
     /// What we aim at.
     pub bars: Vec<TargetBar>,
-    /// Rounds, unless somebody says otherwise.
+    /// Rounds, unless the request gives another number.
     pub rounds: usize,
     /// Seconds after which a process is ended.
     pub limit: u32,

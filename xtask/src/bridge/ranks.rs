@@ -152,7 +152,7 @@ pub fn run(places: &Workspace, mpis: &[MpiInstall], selection: Selection<'_>, re
     }
 }
 
-/// A program for ranks that knows that it has some, for whoever starts it in another way.
+/// Builds a program that knows that it runs as ranks, for a caller that starts it in another way.
 pub fn known_program(places: &Workspace, name: &str) -> Result<PathBuf, String> {
     let room = Room { places, links: places.target.join("bridge/links") };
     room.program(Gcc, &format!("mpi-bridge/programs/ranks/{name}.c"), &format!("ranks-{name}"))

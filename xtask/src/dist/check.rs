@@ -41,7 +41,7 @@ pub fn run(places: &Workspace, packages: &DistPackages, checks: Checks, report: 
     }
 }
 
-/// The tarball where nobody has seen it before.
+/// Unpacks the tarball and moves its tree to a path at which it was not made. Returns that path.
 fn unpacked(packages: &DistPackages, at: &Path) -> Result<PathBuf, String> {
     let place = at.join("some where");
     fs::create_dir_all(&place).map_err(|e| e.to_string())?;

@@ -1,5 +1,5 @@
-//! Designs that were tried or weighed and left, from the heads of modules, where whoever changes
-//! one reads them.
+//! Designs that were tried or weighed and left. They come from the heads of modules, where an
+//! engineer reads them before changing the module.
 
 use super::{ROOMS, sources, text_of};
 use std::fmt::Write as _;

@@ -9,7 +9,7 @@ pub enum Sabotage {
     None,
     /// No task has dependences.
     Depend,
-    /// Critical sections exclude nobody.
+    /// Critical sections exclude no thread.
     Critical,
     /// Reductions by `+` multiply.
     Reduction,

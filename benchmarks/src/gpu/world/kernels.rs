@@ -75,7 +75,7 @@ impl GpuSimulation<'_> {
         }
     }
 
-    /// Whoever waits for the task waits for one less.
+    /// Each task that waits for `task` waits for one task less.
     fn release(&mut self, task: usize) {
         for at in 0..self.jobs[task].after.len() {
             let next = self.jobs[task].after[at];

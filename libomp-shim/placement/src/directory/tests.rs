@@ -175,7 +175,7 @@ impl World {
         }
     }
 
-    /// A region may begin beside those that run if nobody writes what another one uses.
+    /// A region may begin beside the running ones if no region writes what another one uses.
     fn may(&self, datum: usize, writes: bool) -> bool {
         self.running
             .iter()

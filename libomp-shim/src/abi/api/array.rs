@@ -66,8 +66,8 @@ pub extern "C-unwind" fn ompx_array_destroy(array: *mut c_void) -> c_int {
     let destroy = || {
         array::destroy(array.addr())?;
         if let Some(layout) = own(|all| all.remove(&array.addr())) {
-            // SAFETY: allocated by `in_new_storage` with this layout; nobody uses it, as the caller
-            // says.
+            // SAFETY: allocated by `in_new_storage` with this layout; no thread uses it, as the
+            // caller says.
             unsafe { dealloc(array.cast(), layout) };
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Lock routines (OpenMP 5.2 §18.9): LLVM's forms of them without the two arguments nobody needs.
+//! Lock routines (OpenMP 5.2 §18.9): LLVM's forms of them without two unused arguments.
 
 use core::ffi::{c_int, c_uint};
 use core::ptr::{NonNull, null};

@@ -80,7 +80,7 @@ pub unsafe extern "C-unwind" fn omp_init_allocator_8_(
 routines! {
     /// `omp_destroy_allocator` (18.13.3). Predefined handles are ignored.
     fn omp_destroy_allocator(allocator: usize) {
-        // SAFETY: by its contract the routine gets an allocator that nobody uses any more.
+        // SAFETY: by its contract the routine gets an allocator that no thread uses any more.
         unsafe { alloc::destroy_allocator(allocator) };
     }
 

@@ -37,7 +37,7 @@ fn made(place: &AtomicPtr<TaskgraphGraph>) -> *mut TaskgraphGraph {
     match place.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => fresh,
         Err(known) => {
-            // SAFETY: from a Box, above, and nobody has seen it.
+            // SAFETY: from a Box, above, and no other thread has seen it.
             drop(unsafe { Box::from_raw(fresh) });
             known
         }
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn ompx_taskgraph_destroy(graph: *mut *mut TaskgraphGraph)
     // SAFETY: as the caller says.
     let Some(place) = (unsafe { graph.as_mut() }) else { return };
     if !place.is_null() {
-        // SAFETY: it came from a Box, and nobody is in it.
+        // SAFETY: it came from a Box, and no task is between its beginning and its end.
         drop(unsafe { Box::from_raw(core::mem::replace(place, ptr::null_mut())) });
     }
 }

@@ -57,7 +57,7 @@ pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, 
 ///
 /// Programs wait for flags by loops around it, and clang puts it behind each sequentially
 /// consistent atomic operation in one. Such a loop is too often found in here to be interrupted, so
-/// now and then somebody behind it may run.
+/// at some of the calls another context that waits behind it may run.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
     ult::sched::poll();
@@ -90,7 +90,7 @@ fn flush_watched() {
 /// `lock` is a lock variable of the program's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
-    // SAFETY: as the caller says; nobody uses it yet.
+    // SAFETY: as the caller says; no thread uses it yet.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
     hook::mutex::made(ToolMutex::Lock, 0, lock.addr().get());
 }
@@ -114,7 +114,7 @@ pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(
 /// `omp_destroy_lock`: a lock holds nothing that had to be freed.
 ///
 /// # Safety
-/// `lock` is null, or an initialised lock that nobody uses any more.
+/// `lock` is null, or an initialised lock that no thread uses any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, lock: *mut Lock) {
     if !lock.is_null() {
@@ -192,7 +192,7 @@ pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock_with_hint(
 /// `omp_destroy_nest_lock`.
 ///
 /// # Safety
-/// `lock` is an initialised nestable lock that nobody uses any more.
+/// `lock` is an initialised nestable lock that no thread uses any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(
     _: *const c_void,

@@ -165,8 +165,8 @@ fn end_shared(here: CurrentThread, registered: &Registered, construct: u64) {
     let ended = registered.copies.ended.fetch_add(1, Ordering::AcqRel) + 1;
     if ended == registered.copies.threads {
         registered.combine();
-        // SAFETY: the reference that `shared_copies` left in the descriptor; nobody looks there any
-        // more.
+        // SAFETY: the reference that `shared_copies` left in the descriptor; no thread looks there
+        // any more.
         drop(unsafe { Arc::from_raw(Arc::as_ptr(&registered.copies)) });
     }
     worksharing::leave(here.thread, construct);

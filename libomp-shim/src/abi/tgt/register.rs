@@ -111,8 +111,8 @@ fn is_newer(first: u64, second: u64) -> bool {
     first == 0 && second as u16 == 1
 }
 
-/// Reads a table, in either layout, which says whose it is. One without entries is nobody's in
-/// particular.
+/// Reads a table in either layout; the layout tells the release of the compiler. A table without
+/// entries may be of any release.
 ///
 /// # Safety
 /// The compiler's table, which stays until it is unregistered.

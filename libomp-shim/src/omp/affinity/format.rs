@@ -2,7 +2,7 @@
 //! 18.4 that use it.
 //!
 //! A field is `%[0][.][width]<letter>` or `%[0][.][width]{<name>}`; `.` aligns to the right, `0`
-//! then fills numbers with zeros. A field that nobody knows expands to `undefined`. The caller says
+//! then fills numbers with zeros. An unknown field expands to `undefined`. The caller says
 //! where it is ([`Facts`]); this file knows neither teams nor threads.
 
 use core::ffi::{c_char, c_int, c_void};

@@ -8,10 +8,10 @@
 //!
 //! It is a hint, and may cost little:
 //!
-//! * An inbox is one more queue that everybody sees. Other threads take from it when they are about
-//!   to sleep, or have searched in vain [`LOOKS_BEFORE_FAR`] times ([`LOOKS_BEFORE_NEAR`] on the
-//!   same memory node). So a thread that is busy elsewhere delays its tasks by microseconds, and a
-//!   thread that never searches again delays no task for good.
+//! * An inbox is one more queue that all threads see. Other threads take from it when they are
+//!   about to sleep, or have searched in vain [`LOOKS_BEFORE_FAR`] times ([`LOOKS_BEFORE_NEAR`] on
+//!   the same memory node). So a thread that is busy elsewhere delays its tasks by microseconds,
+//!   and a thread that never searches again delays no task for good.
 //! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
 //!   team queue, as with stolen tasks.
 //! * For a thread whose inbox is full ([`INBOX_TASKS`]), that has not started, or takes no part in
@@ -54,8 +54,8 @@ pub struct Hints(AtomicPtr<HintTable>);
 const SLOTS: usize = 4096;
 
 struct HintTable {
-    /// By hash: the rest of the hash in the upper half, the thread's number in the lower; 0:
-    /// nobody.
+    /// By hash: the rest of the hash in the upper half, the thread's number in the lower; 0: no
+    /// thread.
     last: Box<[AtomicU32]>,
     /// Tasks in all inboxes.
     waiting: Padded<AtomicU32>,
@@ -178,7 +178,7 @@ impl Hints {
         let new = Box::into_raw(Box::new(HintTable::new(capacity)));
         // ORDERING: Release, pairs with the Acquire in `table`; who comes second publishes nothing.
         if self.0.compare_exchange(ptr::null_mut(), new, Ordering::Release, Ordering::Relaxed).is_err() {
-            // SAFETY: made above, and nobody has seen it.
+            // SAFETY: made above, and no other thread has seen it.
             drop(unsafe { Box::from_raw(new) });
         }
     }
@@ -193,7 +193,7 @@ impl Drop for Hints {
     fn drop(&mut self) {
         let table = *self.0.get_mut();
         if !table.is_null() {
-            // SAFETY: `make` made it from a Box, and nobody uses the team any more.
+            // SAFETY: `make` made it from a Box, and no thread uses the team any more.
             drop(unsafe { Box::from_raw(table) });
         }
     }

@@ -76,7 +76,7 @@ pub(super) fn make(size: usize, kind: MemoryKind, allocator: usize) -> *mut c_vo
 /// # Safety
 /// `user` came from [`make`] and was not given to [`unmake`] since.
 pub(super) unsafe fn header(user: *mut c_void) -> MemoryHeader {
-    // SAFETY: `make` wrote a Header right in front of `user`, and nobody else owns those bytes.
+    // SAFETY: `make` wrote a Header right in front of `user`, and no other code owns those bytes.
     unsafe { user.cast::<MemoryHeader>().sub(1).read() }
 }
 
@@ -107,7 +107,7 @@ fn map(bytes: usize, kind: MemoryKind) -> *mut c_void {
     kind.placing.apply(base, bytes);
     // SAFETY: the range is the mapping made above.
     if kind.pinned && unsafe { libc::mlock(base, bytes) } != 0 {
-        // SAFETY: the mapping made above, which nobody has seen.
+        // SAFETY: the mapping made above, which no other code has seen.
         unsafe { libc::munmap(base, bytes) };
         return null_mut();
     }

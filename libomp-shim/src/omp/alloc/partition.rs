@@ -3,7 +3,7 @@
 //!
 //! | partition | pages |
 //! |---|---|
-//! | `environment` | where the kernel puts them: where they are touched first, if nobody has said otherwise |
+//! | `environment` | where the kernel puts them: where they are touched first, if no other policy was set |
 //! | `nearest` | on the node of the thread that asks, or the one nearest to it |
 //! | `blocked` | in as many runs of equal length as there are nodes, one on each |
 //! | `interleaved` | on one node after the other, page by page |
@@ -61,8 +61,8 @@ impl Placing {
         size >= PAGE && (self.partition != Partition::Environment || nodes::of_space(self.space).is_some())
     }
 
-    /// Asks the kernel to place the `bytes` bytes at `base`, fresh pages that nobody has touched.
-    /// Best effort.
+    /// Asks the kernel to place the `bytes` bytes at `base`, fresh pages that no thread has
+    /// touched. Best effort.
     pub(super) fn apply(self, base: *mut c_void, bytes: usize) {
         if !self.needs_pages(bytes) {
             return; // pages of its own for another reason
@@ -106,8 +106,8 @@ impl PartitionOrder {
     fn give(&self, base: *mut c_void) {
         let mask = nodes::mask(&self.nodes);
         let bits = mask.len() * 64;
-        // SAFETY: the range lies in a mapping of ours that nobody else knows; `mask` holds `bits`
-        // bits and is only read.
+        // SAFETY: the range lies in a mapping of ours that no other code knows; `mask` holds
+        // `bits` bits and is only read.
         unsafe {
             let start = base.cast::<u8>().add(self.bytes.start);
             libc::syscall(

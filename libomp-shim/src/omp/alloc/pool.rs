@@ -215,8 +215,8 @@ fn kind(a: &Allocator, alignment: usize, zeroed: bool) -> MemoryKind {
 /// Counts `size` bytes against the pool; false if they do not fit.
 fn take(used: &AtomicUsize, size: usize, pool_size: usize) -> bool {
     let fits = |used: usize| used.checked_add(size).filter(|&sum| sum <= pool_size);
-    // ORDERING: Relaxed, both; a counter by itself. The memory is published by whoever passes the
-    // pointer on.
+    // ORDERING: Relaxed, both; a counter by itself. The thread that passes the pointer on
+    // publishes the memory.
     used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
 }
 

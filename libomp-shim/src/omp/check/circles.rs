@@ -45,7 +45,7 @@ pub enum For {
 /// A task that waits.
 struct TaskWaitRecord {
     who: Participant,
-    /// It, and whoever cannot go on before the end of what it belongs to.
+    /// The task and, outwards, the tasks that wait for the region whose implicit task it is.
     chain: Vec<usize>,
     parent: usize,
     group: usize,

@@ -15,9 +15,9 @@
 //! | [`rounds`], [`wire`] | looks at all ranks; their messages |
 //! | [`stuck`], [`verdict`] | what follows from that |
 //!
-//! What may not live here: anything that waits or wakes. Whoever waits says so here before, and
-//! goes on without asking; without the variable that costs a load. What persistent tasks and
-//! objects have been asked and cannot begin they say themselves (`persistent::stuck`,
+//! What may not live here: anything that waits or wakes. Code that is about to wait says so here
+//! first, and goes on without asking; without the variable that costs a load. Persistent tasks and
+//! objects report the requests that they cannot begin themselves (`persistent::stuck`,
 //! `remote::object::stuck`).
 //!
 //! *What is found.* A **cycle**: waits each of which needs something that comes about only when the

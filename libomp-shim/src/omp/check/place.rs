@@ -42,7 +42,7 @@ impl CodeSource {
 
     fn ident(self) -> Option<&'static Ident> {
         // SAFETY: null, or a constant of the program: fronts pass on what compiled code has passed
-        // them, nobody else has any.
+        // them, and no other code has any.
         unsafe { (self.0 as *const Ident).as_ref() }
     }
 

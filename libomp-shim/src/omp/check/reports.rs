@@ -15,13 +15,13 @@ use crate::omp::thread::CurrentThread;
 pub enum About {
     /// A lock that its owner sets again.
     SetTwice,
-    /// A lock unset by somebody who has not set it.
+    /// A lock unset by a task that has not set it.
     Unset,
-    /// A lock destroyed while somebody has set it.
+    /// A lock destroyed while a task has it set.
     Destroyed,
     /// Threads of a team in two places.
     SyncPoint,
-    /// An event that nobody has fulfilled.
+    /// An event that was not fulfilled before the program ended.
     Event,
     /// A worker that does not get on.
     Standstill,
@@ -77,8 +77,8 @@ impl Participant {
         core::ptr::from_ref(task).addr()
     }
 
-    /// The same task? Or a later one in its place: nobody is left then who could unset what it has
-    /// set.
+    /// The same task? Or a later one in its place: then no task is left that could unset the locks
+    /// of the earlier one.
     pub fn is(&self, other: &Self) -> bool {
         self.task == other.task
     }

@@ -1,4 +1,4 @@
-//! Looks at all ranks: rank 0 asks, everybody answers, half a second later again.
+//! Looks at all ranks: rank 0 asks, every rank answers, and half a second later rank 0 asks again.
 //!
 //! An answer is made where the question is handled, in the middle of the bridge, so it does not
 //! count itself. While nothing else goes on, all ranks together have handled as many messages as
@@ -55,7 +55,7 @@ pub fn begin(rank: u32) {
     }
 }
 
-/// A process without ranks has somebody who waits.
+/// A task begins to wait: a process without ranks begins to look.
 pub fn begin_alone() {
     if cluster().is_none() {
         start();

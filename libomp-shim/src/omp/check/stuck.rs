@@ -81,7 +81,8 @@ impl<'a> WaitGraph<'a> {
         })
     }
 
-    /// Somebody who waits on the rank that a message is exchanged with, if all who do are stuck.
+    /// A wait of code on the rank that a message is exchanged with, if all such waits there are
+    /// stuck.
     fn silent(&self, here: usize, message: AwaitedMessage) -> Option<usize> {
         let there = usize::try_from(message.rank).ok()?;
         let (range, is_still) = self.ranks.get(there)?;
@@ -140,7 +141,7 @@ pub fn messages_meet(samples: &[RankSample]) -> bool {
     all().any(|(here, end)| sends.iter().any(|&(there, other)| end.meets(here, other, there)))
 }
 
-/// Does somebody wait for a message of a library?
+/// Does code of this rank wait for a message of a library?
 pub fn awaits_message(sample: &RankSample) -> bool {
     sample.code().flat_map(ends).next().is_some()
 }

@@ -114,10 +114,10 @@ impl Occurrence {
     }
 }
 
-/// What somebody waits for.
+/// A thing that a wait needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankNeed {
-    /// None: nobody knows who could bring it about.
+    /// None: the runtime does not know which code could bring it about.
     pub thing: Option<Occurrence>,
     /// In words.
     pub what: String,

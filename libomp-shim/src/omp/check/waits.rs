@@ -1,6 +1,6 @@
-//! Who waits for what in this process, as far as `GANGWAY_CHECK` wants to know.
+//! Which task waits for what in this process, as far as `GANGWAY_CHECK` wants to know.
 //!
-//! One lock for all of it: it is taken when a function begins or ends and when somebody begins or
+//! One lock for all of it: it is taken when a function begins or ends and when a task begins or
 //! ends to wait, and only under `GANGWAY_CHECK`. In the child of a fork nothing is noted.
 
 use core::ptr;
@@ -24,7 +24,7 @@ pub struct CodeActivity {
     pub gives: Vec<Occurrence>,
 }
 
-/// What somebody waits for.
+/// The target of a task's wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitTarget {
     /// A future's value.

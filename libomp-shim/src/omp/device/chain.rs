@@ -6,8 +6,8 @@
 //! have *queued* their work, not when that is over. If its work only needs what is on the device
 //! already, it is queued behind theirs ([`super::interface::Launch::after`]). If not (something is
 //! to be copied, a mapper is to be called, it is another device) the task waits for them here, as
-//! it would have before it began. It is complete after them, so that whoever depends on it finds
-//! what they have done on the host, too.
+//! it would have before it began. It is complete after them, so that a task that depends on it
+//! finds what they have done on the host, too.
 //!
 //! A region lets others follow it while it runs if nothing is copied when it ends ([`queued`]):
 //! they would have to wait for that.

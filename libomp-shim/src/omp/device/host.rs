@@ -1,7 +1,7 @@
 //! The host behind an address space of its own: a device for tests, and for programs with images
 //! for this machine.
 //!
-//! Its memory is memory of this process that nobody else knows; a program that forgets to map
+//! Its memory is memory of this process that only the device knows. A program that forgets to map
 //! something, or reads a copy before it was updated, fails here as it does on a GPU. Regions run on
 //! the calling thread, as initial threads of teams of their own.
 //!
@@ -134,7 +134,7 @@ impl Device for HostImage {
     unsafe fn free(&self, block: DeviceAddress) {
         let layout = self.state().blocks.remove(&block);
         if let Some(layout) = layout {
-            // SAFETY: the block was allocated with this layout, and the caller says that nobody
+            // SAFETY: the block was allocated with this layout, and the caller says that no thread
             // uses it.
             unsafe { dealloc(block as *mut u8, layout) };
         }

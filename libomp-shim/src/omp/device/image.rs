@@ -107,7 +107,7 @@ impl ImageObject {
         (!address.is_null()).then(|| address.addr())
     }
 
-    /// Calls its destructors and lets it go. Nobody uses anything of it any more. Inside of a
+    /// Calls its destructors and lets it go. No thread uses anything of it any more. Inside of a
     /// `dlclose` both happen at the end of that.
     pub fn close(self) {
         // SAFETY: a handle that is open.

@@ -64,7 +64,7 @@ pub unsafe fn free(side: Side, block: DeviceAddress) {
     unsafe {
         match side {
             Side::Host => libc::free(block as *mut _),
-            // How large it is nobody knows.
+            // The size of the block is not known here.
             Side::Device(slot) => slot.free(block, block, &(0..0)),
         }
     }

@@ -1,8 +1,8 @@
 //! Copies in pieces by way of this process's memory, so that a piece goes on while the next ones
 //! come. They serve devices that have no way between them, and a GPU and the host of another rank.
 //!
-//! Two pieces come while others go. Whoever copies is suspended while it waits. Copies of one piece
-//! cost no more than its two halves.
+//! Two pieces come while others go. The context that copies is suspended while it waits. Copies of
+//! one piece cost no more than its two halves.
 //!
 //! Rejected: all bytes at once (both halves one after the other, and as much memory as is copied);
 //! a thread for each half (operations are asynchronous as they are).
@@ -91,7 +91,7 @@ fn complete(place: &dyn TransferEnd, begun: &mut Option<DeviceOperation>) -> Res
 /// # Errors
 /// What the first copy that failed said.
 /// # Safety
-/// Both are that large, and nobody else uses what is written.
+/// Both are that large, and no other thread uses what is written.
 pub unsafe fn copy(to: &dyn TransferEnd, from: &dyn TransferEnd, size: usize) -> Result<(), DeviceFailure> {
     let mut buffers: Vec<PipelineBuffer> = Vec::new();
     buffers.resize_with(PIECES.min(size.div_ceil(PIECE)), PipelineBuffer::default);

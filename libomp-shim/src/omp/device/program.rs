@@ -145,7 +145,7 @@ pub struct ProgramLoaded {
     /// [`GENERATION`] up to which all has been loaded.
     seen: AtomicU64,
     modules: Mutex<HashMap<u64, Brought>>,
-    /// An image could not be loaded before anything was mapped: nobody uses the device.
+    /// An image could not be loaded before anything was mapped: no construct uses the device.
     given_up: AtomicBool,
     /// Why an image could not be loaded the last time.
     failed: Mutex<Option<DeviceFailure>>,
@@ -229,7 +229,7 @@ fn give_up(slot: &DeviceSlot, why: &DeviceFailure) {
     report::warn(format_args!("device {}: {why}; {what}", slot.number));
 }
 
-/// Does nobody use the device from here on?
+/// An image could not be loaded: is the device left unused from here on?
 fn leave_out(slot: &DeviceSlot, why: &DeviceFailure) -> bool {
     let is_unused = slot.lock().is_unused();
     // ORDERING: Relaxed; `seen` and the lock publish it.
@@ -242,7 +242,7 @@ fn leave_out(slot: &DeviceSlot, why: &DeviceFailure) -> bool {
 /// rank, which says what cannot be loaded.
 ///
 /// # Errors
-/// Nobody has registered such an image here, or the device cannot load it.
+/// No program has registered such an image here, or the device cannot load it.
 pub fn module(slot: &DeviceSlot, wanted: impl Fn(&[u8]) -> bool) -> Result<DeviceModule, DeviceFailure> {
     bring_and(slot, &|slot, why| {
         leave_out(slot, why);

@@ -66,7 +66,7 @@ struct Block {
 }
 
 static BLOCKS: Mutex<BTreeMap<DeviceAddress, Block>> = Mutex::new(BTreeMap::new());
-/// How many there are: almost always none, and then nobody takes the lock.
+/// How many there are: almost always none, and then no thread takes the lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn blocks() -> MutexGuard<'static, BTreeMap<DeviceAddress, Block>> {
@@ -157,7 +157,7 @@ pub unsafe fn resize(block: DeviceAddress, size: usize) -> DeviceAddress {
     }
     // SAFETY: both are that large, and on that device.
     if unsafe { memory::copy((side, new), (side, block), old.min(size)) }.is_err() {
-        // SAFETY: nobody has it.
+        // SAFETY: no other thread knows the new block.
         unsafe { memory::free(side, new) };
         return 0;
     }

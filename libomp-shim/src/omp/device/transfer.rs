@@ -1,6 +1,7 @@
 //! Copies between host and device, and waiting for what a device does.
 //!
-//! Whoever waits is suspended: its worker runs tasks of the team, or other threads that it hosts.
+//! A waiting context is suspended: its worker runs tasks of the team, or other threads that it
+//! hosts.
 
 use core::cell::Cell;
 use core::ops::Range;

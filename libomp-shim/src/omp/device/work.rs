@@ -131,7 +131,7 @@ fn carry_out(work: &DeviceTaskWork, blocks: &[Dependence]) -> Result<(), DeviceT
 
 fn set(future: Option<RemoteHandle>, by: By) {
     if let Some(future) = future {
-        // It may have been freed: then nobody wants to know.
+        // The future may have been freed: then no task needs its value.
         let _ = future::set_here(future, Bytes::EMPTY, by);
     }
 }

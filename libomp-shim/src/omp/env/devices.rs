@@ -82,8 +82,8 @@ pub(super) fn placement(r: &mut VariableReader<'_>) -> (PlacementChoice, Option<
     (choice, r.text("OMPX_GRAPH", "none is kept"), memory.map(|bytes| bytes as u64))
 }
 
-/// `OMPX_COHERENCE`: how many bytes each device may have in copies that nobody uses at the moment;
-/// nothing without coherence.
+/// `OMPX_COHERENCE`: how many bytes each device may have in copies that are not in use at the
+/// moment; nothing without coherence.
 pub(super) fn coherence(r: &mut VariableReader<'_>) -> Option<u64> {
     let read = |text: &str| match boolean_word(text) {
         Some(on) => Ok(on.then_some(USUAL_MOST)),
@@ -145,7 +145,7 @@ pub(super) fn check(r: &mut VariableReader<'_>) {
 /// value is checked.
 fn forms(r: &VariableReader<'_>) -> Vec<(String, Result<(), String>, Check)> {
     let form = |name: &str| {
-        // A name that would fill a line by itself is nobody's.
+        // A name that would fill a line by itself is no such form.
         let (base, rest) = name
             .rsplit_once("_DEV")
             .filter(|(base, rest)| *base != "OMP_DEFAULT" && rest.len() <= LONGEST_NUMBER)?;

@@ -166,8 +166,8 @@ pub struct Settings {
     pub steal: Amount,
     /// `OMPX_STEAL_VICTIM`: whom it asks.
     pub steal_victim: VictimSetting,
-    /// `OMPX_COHERENCE`: what they map stays on their devices, up to so many bytes that nobody
-    /// uses; `None` = it does not.
+    /// `OMPX_COHERENCE`: the data that regions map stay on their devices, up to so many bytes that
+    /// are not in use; `None` = they do not stay.
     pub coherence: Option<u64>,
     /// `OMPX_BALANCE`: how many of the mobile objects that no worker has time for a rank with
     /// nothing to do is given.
@@ -218,8 +218,8 @@ pub struct EnvMachine {
     /// The part of them that `KMP_HW_SUBSET` leaves, never empty.
     pub subset: Option<&'static [Cpu]>,
     /// Finds the last-level caches of these processors: sets of processor numbers, empty = not
-    /// known. A function, because the answer costs several files per processor and next to
-    /// nobody asks.
+    /// known. A function, because the answer costs several files per processor and is
+    /// almost never needed.
     pub ll_caches: fn(&[Cpu]) -> Vec<Vec<usize>>,
     /// Processors, the quota considered.
     pub num_procs: u32,

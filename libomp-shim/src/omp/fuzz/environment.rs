@@ -79,7 +79,7 @@ pub fn places(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let text = text.trim();
     if text.is_empty() {
-        return; // counts as not set, and is read by nobody
+        return; // counts as not set, and no code reads it
     }
     let Ok(PlacesSpec::Explicit(list)) = in_time(text, || parse_places(text)) else { return };
     let Some(expected) = plain(text) else { return };

@@ -67,8 +67,8 @@ fn home_rank(task: RemoteHandle) -> Result<Owner, RemoteFault> {
 /// Asks all that the letters say.
 ///
 /// # Errors
-/// A handle names no rank, or no task of this rank; the ranks have parted. Then nobody is asked. No
-/// memory for a copy.
+/// A handle names no rank, or no task of this rank; or the ranks have parted. Then no task is
+/// asked. Or there is no memory for a copy.
 pub fn ask(letters: &[TaskLetter<'_>]) -> Result<(), RemoteFault> {
     let owners = letters.iter().map(|letter| known(letter.task)).collect::<Result<Vec<_>, _>>()?;
     if let Some(cluster) = cluster() {
@@ -132,7 +132,7 @@ impl AwaitedAnswer {
 
 impl Drop for AwaitedAnswer {
     fn drop(&mut self) {
-        // Ours alone, and nobody waits any more.
+        // The future is ours alone, and no task waits for it any more.
         let _ = future::free(self.0);
     }
 }

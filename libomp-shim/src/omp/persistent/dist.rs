@@ -7,7 +7,7 @@
 //! *One address.* Rank 0 chooses it, in a part of the address space that neither loaders nor
 //! allocators use by themselves, and has all ranks map it without replacing anything. Where one of
 //! them has something there, the next address is tried. Rejected: reserving the whole part at the
-//! start (it would be seen in every process's size, and nobody may ever ask).
+//! start (it would be seen in every process's size, and the program may never ask for such memory).
 //!
 //! Invariant **mapped**: an area in [`AREAS`] is mapped here, and on every rank from when the call
 //! that makes it returns to when one begins that frees it.
@@ -111,7 +111,7 @@ fn map(address: u64, bytes: u64, (count, kind, block): (u64, ElementType, u64)) 
 
 fn unmap(address: u64) -> Result<(), RemoteFault> {
     let area = lock(&AREAS).remove(&address).ok_or(RemoteFault::Stale)?;
-    // SAFETY: "mapped"; who frees it promises that nobody uses it.
+    // SAFETY: "mapped"; the caller that frees it promises that no thread uses it.
     unsafe { libc::munmap(ptr::without_provenance_mut(address as usize), area.bytes as usize) };
     Ok(())
 }
@@ -295,8 +295,8 @@ pub struct DistRange {
 /// # Errors
 /// There is no such memory, element or rank.
 /// # Safety
-/// As many elements at `local` are readable or, to get them, writable; nobody changes them, or
-/// those of the ranks, meanwhile.
+/// As many elements at `local` are readable or, to get them, writable; no other thread changes
+/// them, or the elements of the ranks, meanwhile.
 pub unsafe fn copy(way: DistDirection, part: &DistRange, local: *mut u8) -> Result<(), RemoteFault> {
     let area = area(part.address, part.index, part.count)?;
     if let Some(rank) = part.rank {

@@ -1,8 +1,8 @@
 //! What the elements of a tray are, and how those of two trays are combined.
 //!
 //! A type is a number: the size of an element, and in its lowest byte what it is to a reduction. So
-//! a program's structure is a type by its size alone (`OMPX_ENTITY`), and nobody has to register
-//! it.
+//! a program's structure is a type by its size alone (`OMPX_ENTITY`), and the program does not have
+//! to register it.
 
 use crate::omp::remote::RemoteFault;
 

@@ -18,22 +18,23 @@
 //! What may not live here: how messages get to a rank, handles of futures, the team that runs
 //! procedures ([`super::remote`], of which this makes use).
 //!
-//! *Where things are.* A task, its trays and what it has been asked live on one rank, which its
-//! handle names; no table of tasks is shared. Whoever calls sends what he asks to the ranks of the
-//! tasks concerned, which keep it in order.
+//! *Where things are.* A task, its trays and its operations live on one rank, which its handle
+//! names; no table of tasks is shared. The calling thread sends its operations to the ranks of the
+//! tasks concerned, which keep them in order.
 //!
 //! *Order.* What one thread asks of a task is done in that order, as far as it concerns the same
 //! tray or the procedure ([`queue`]). A transfer is asked of both ends: it is the sender's after
 //! what it was asked before, and the receiver's before what it is asked afterwards. So a program
 //! that is right when each call does its work at once is right here, and needs no waits of its own.
 //!
-//! *Nobody waits in a circle* who asks from one thread: each operation waits for such as were asked
-//! before. Of transfers that several threads ask for at the same time, into and out of the same
-//! trays, each may be first at another end: who does that has to wait in between.
+//! *No circle of waits* comes about by operations that one thread asks for: each waits only for
+//! operations that were asked before it. If several threads ask at the same time for transfers into
+//! and out of the same trays, each transfer may be first at another end. Such threads have to wait
+//! in between.
 //!
 //! *The end* is that of invocations: an operation that may begin is open work of its rank, and a
 //! parcel under way keeps the bridge from being quiet. An operation that waits for something that
-//! nobody has asked for keeps nobody.
+//! no thread has asked for does not delay the end.
 
 pub mod calls;
 pub mod collect;

@@ -53,7 +53,7 @@ pub fn came(key: Key, takers: usize, parcel: &TrayParcel) {
     }
 }
 
-/// Somebody takes the parcel, now or when it comes.
+/// `taker` takes the parcel, now or when it comes.
 pub fn wanted(key: Key, taker: Taker) {
     let (taker, parcel) = with(key, |slot| match slot.parcel.clone() {
         Some(parcel) => {

@@ -196,7 +196,7 @@ fn joined(all: &[Tray]) -> Result<Tray, RemoteFault> {
     let result = Bytes::zeroed(total).ok_or(RemoteFault::Memory)?;
     let mut at = result.address();
     for part in all.iter().filter(|part| part.data.size() != 0) {
-        // SAFETY: room for all of them was made, and nobody else knows of it.
+        // SAFETY: room for all of them was made, and no other thread knows of it.
         unsafe {
             core::ptr::copy_nonoverlapping(part.data.address(), at, part.data.size());
             at = at.add(part.data.size());

@@ -8,7 +8,8 @@ use crate::omp::check::wire::MOST_NEEDS;
 use crate::omp::check::words;
 use crate::omp::remote::RemoteHandle;
 
-/// Those that somebody may wait for. Also in the middle of the bridge.
+/// Operations that cannot begin, and whose result a task may wait for. Also called in the middle of
+/// the bridge.
 pub fn waits() -> Vec<RankWait> {
     task::all().iter().flat_map(|task| of(task)).collect()
 }
@@ -28,7 +29,7 @@ fn asked(task: RemoteHandle, job: &PersistentJob, ends: &[Option<&PersistentJob>
     Some(RankWait { number, is_code: false, gives: vec![gives], needs, who })
 }
 
-/// What comes about by an operation, for somebody else.
+/// The occurrence that an operation brings about for another task or rank, if any.
 fn gives(job: &PersistentJob) -> Option<Occurrence> {
     let value = |(id, generation): AwaitedFuture| {
         Occurrence::Value(RemoteHandle { rank: job.source.rank as i32, id, generation })

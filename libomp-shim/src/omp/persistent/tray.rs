@@ -1,8 +1,8 @@
 //! A tray: elements of one type, of one task.
 //!
-//! Trays that travel within a rank share their bytes until somebody writes: a procedure that asks
-//! to write gets a copy of its own then (`run`). So nobody waits until what was sent has left, and
-//! nothing that has left changes.
+//! Trays that travel within a rank share their bytes until a procedure writes: a procedure that
+//! asks to write gets a copy of its own then (`run`). So no procedure waits until sent bytes have
+//! left, and bytes that have left never change.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Tray {
         &self.data.as_slice()[range.clone()]
     }
 
-    /// Where the bytes are, for somebody who writes: a copy if others have them, too.
+    /// The address of the bytes, for a caller that writes: of a copy if others share the bytes.
     ///
     /// # Errors
     /// There is no memory for a copy.

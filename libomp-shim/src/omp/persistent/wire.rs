@@ -48,9 +48,9 @@ const OVER: u64 = 36;
 
 /// Bytes beside the words.
 pub enum Tail<'a> {
-    /// Somebody's, to be copied.
+    /// Bytes of the caller, to be copied.
     Copied(&'a [u8]),
-    /// Some of these, which nobody changes.
+    /// A range of these bytes, which no thread changes.
     Shared(&'a Arc<Bytes>, Range<usize>),
 }
 
@@ -81,12 +81,12 @@ pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) ->
         }
         Tail::Shared(bytes, _) => (Arc::clone(bytes), from),
     };
-    // SAFETY: `kept` has a share in the bytes, which nobody changes as long as others have one
-    // (`Tray::own`).
+    // SAFETY: `kept` has a share in the bytes, and no thread changes bytes that several owners
+    // share (`Tray::own`).
     unsafe { post_kept(cluster, to, verb::PERSISTENT, words, from, length, kept) }
 }
 
-/// What nobody waits for any more when the ranks have parted.
+/// Sends a message for which no task waits any more when the ranks have parted.
 fn send_or_end(to: u32, words: &[u64], tail: Tail<'_>) {
     let Some(cluster) = cluster() else { return };
     if let Err(RemoteFault::Memory) = send(cluster, to, &padded(words), tail) {
@@ -291,7 +291,8 @@ fn ask(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) -> 
     refuse(source, name, order, refused)
 }
 
-/// The task is gone: whoever waits for it hears of it. Who gets the bytes if they come later.
+/// The task is gone: the operation is refused, and the tasks that wait for what it gives get word
+/// of that. Returns the addressee of the bytes if they come later.
 fn refuse(source: u32, name: RemoteHandle, order: PersistentOperation, bytes: Option<Bytes>) -> Addressee {
     match order {
         PersistentOperation::Read(_, _, wanted) => {

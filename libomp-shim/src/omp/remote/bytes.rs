@@ -2,10 +2,11 @@
 
 use core::ptr;
 
-/// A copy of somebody's bytes, aligned to 16. Where there are none the address is null.
+/// A copy of bytes that a caller or a message has passed, aligned to 16. Where there are none the
+/// address is null.
 ///
 /// Invariant **ours**: `at` is null, or from the C library's allocator with at least `length`
-/// initialised bytes, and nobody else's.
+/// initialised bytes, and this value alone owns the memory.
 #[derive(Debug)]
 pub struct Bytes {
     at: *mut u8,
@@ -58,7 +59,7 @@ impl Bytes {
     /// Takes over `length` bytes of the C library's allocator, which is freed with them.
     ///
     /// # Safety
-    /// `at` is null or such memory, of at least that size, initialised, and nobody else's.
+    /// `at` is null or such memory, of at least that size, initialised, and without another owner.
     pub unsafe fn adopt(at: *mut u8, length: usize) -> Self {
         Self { at, length }
     }
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn nothing_is_null_and_too_much_is_none() {
         assert!(Bytes::zeroed(0).is_some_and(|b| b.address().is_null() && b.size() == 0));
-        // Compilers leave allocations out that nobody looks at.
+        // Compilers leave out allocations that no code looks at.
         assert!(core::hint::black_box(Bytes::zeroed(usize::MAX / 2)).is_none());
         // SAFETY: nothing is read: there is no memory for that much.
         assert!(core::hint::black_box(unsafe { Bytes::copy(ptr::dangling(), usize::MAX / 2) }).is_none());

@@ -28,7 +28,7 @@ pub type EventFunction =
 /// What comes with a dependence.
 #[derive(Debug)]
 pub enum EventDatum {
-    /// A copy of somebody's bytes.
+    /// A copy of the bytes that the satisfying call passed.
     Bytes(Bytes),
     /// A mobile object, which is brought here for the function.
     Object(RemoteHandle),

@@ -1,11 +1,12 @@
 //! Futures: values that come once, from any rank, and are waited for by tasks of the rank that made
 //! the future.
 //!
-//! Invariant **woken**: who waits has entered its worker in the future's list while there was no
-//! value, or has seen the value. Who sets the value takes the list under the same lock, and wakes
-//! all of it afterwards; a worker that is about to sleep asks once more (`docs/protocols/park.md`).
-//! So nobody sleeps over a value. Without a thread that looks after messages (`OMPX_PROGRESS=idle`)
-//! those who wait look themselves, and do not sleep.
+//! Invariant **woken**: a waiting task has entered its worker in the future's list while there was
+//! no value, or has seen the value. The thread that sets the value takes the list under the same
+//! lock, and wakes all of its workers afterwards; a worker that is about to sleep asks once more
+//! (`docs/protocols/park.md`). So no worker sleeps over a value. Without a thread that looks after
+//! messages (`OMPX_PROGRESS=idle`) the waiting workers look for messages themselves, and do not
+//! sleep.
 
 use core::cell::RefCell;
 use core::mem;
@@ -25,11 +26,11 @@ use crate::omp::outside;
 #[derive(Default)]
 struct Future {
     value: Option<Value>,
-    /// Whose handler's end sets it: nobody else may.
+    /// The runtime sets it, for example at the end of a handler; the program may not.
     bound: bool,
     /// Calls that wait for it.
     waiting: u32,
-    /// Who is to be woken; see "woken".
+    /// The workers to be woken; see "woken".
     sleepers: Vec<&'static Worker>,
 }
 
@@ -38,16 +39,16 @@ type Value = Result<Arc<Bytes>, RemoteFault>;
 
 static FUTURES: RemoteTable<Future> = RemoteTable::EMPTY;
 
-/// Who sets a future.
+/// The setter of a future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The program.
     Program,
-    /// The end of the handler that the future was made for. If it has been freed meanwhile nobody
-    /// wants to know.
+    /// The end of the handler that the future was made for. If the future has been freed meanwhile,
+    /// no task wants the value.
     Handler,
-    /// Whoever found that the object does not exist on which it was to come about. There is no
-    /// value then.
+    /// The rank that found that the object of the invocation does not exist. There is no value
+    /// then.
     NoObject,
     /// The task that it was made for, which failed. Only ever on its own rank. There is no value
     /// then.
@@ -86,10 +87,10 @@ pub fn create(bound: bool) -> RemoteHandle {
     RemoteHandle { rank: me(), id, generation }
 }
 
-/// Sets the value of a future of this rank, and wakes who waits.
+/// Sets the value of a future of this rank, and wakes the workers that wait.
 ///
 /// # Errors
-/// It has a value, or is nobody's to set, or is gone.
+/// It has a value, or is bound while the program sets it, or is gone.
 pub fn set_here(handle: RemoteHandle, value: Bytes, by: By) -> Result<(), RemoteFault> {
     let entered = with(handle, |future| {
         if future.bound && by == By::Program {
@@ -207,7 +208,7 @@ pub fn wait(handle: RemoteHandle) -> Result<Arc<Bytes>, RemoteFault> {
 /// Forgets a future of this rank.
 ///
 /// # Errors
-/// Somebody waits for it; it is gone, or another rank's.
+/// A task waits for it; it is gone, or another rank's.
 pub fn free(handle: RemoteHandle) -> Result<(), RemoteFault> {
     own(handle)?;
     let may = |future: &Future| if future.waiting == 0 { Ok(()) } else { Err(RemoteFault::Waited) };

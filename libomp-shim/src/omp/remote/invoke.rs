@@ -15,7 +15,7 @@ use crate::omp::device::rank::modules;
 #[derive(Debug)]
 pub struct InvokedAnswer {
     value: Bytes,
-    /// Somebody has a future for it.
+    /// The invocation has a future for the value.
     wanted: bool,
 }
 
@@ -133,7 +133,7 @@ pub unsafe fn invoke(
     };
     match (begun, future) {
         (Ok(()), _) => count(&COUNTS.sent),
-        // Nobody knows of it, so it goes.
+        // No handler knows of the future, so it is freed.
         (Err(_), Some(future)) => future::free(future)?,
         (Err(_), None) => {}
     }

@@ -12,15 +12,15 @@
 //! | [`object`] | data that functions are invoked on wherever they are, and that move |
 //! | [`server`] | the team that runs all of them, and target regions for other ranks |
 //! | [`wire`] | their messages |
-//! | [`table`], [`bytes`] | handles; copies of somebody's bytes |
+//! | [`table`], [`bytes`] | handles; copies of bytes that are passed on |
 //!
 //! What may not live here: how messages get to a rank ([`super::device::rank::link`]), how a task
 //! waits ([`super::outside`]).
 //!
 //! A future or event lives in the table of the rank that made it. Its handle is plain numbers, good
-//! on every rank; what concerns it goes to its owner by a message that nobody answers, and takes
-//! effect there under the lock of a table's part. A process without ranks is rank 0 of one: there
-//! is no message then, and everything else is the same.
+//! on every rank. A call that concerns it goes to its owner by a message without an answer, and
+//! takes effect there under the lock of a table's part. A process without ranks is rank 0 of one:
+//! there is no message then, and everything else is the same.
 //!
 //! *Order.* Invocations, and what sets and satisfies, take effect in any order: tasks are stolen,
 //! and long bytes come later than short ones. A message to another rank goes when the copies are
@@ -103,7 +103,7 @@ pub enum RemoteFault {
     Bound,
     /// Of another size.
     Size,
-    /// Somebody waits for it.
+    /// A task waits for it.
     Waited,
     /// The ranks have parted, or this is the child of a fork.
     Ended,
@@ -131,7 +131,7 @@ pub enum RemoteFault {
     Task,
     /// A device failed, and said so; or the code that was to use it.
     Broken,
-    /// Somebody uses it.
+    /// It is in use on a device.
     InUse,
     /// These bytes are of no array.
     NoArray,

@@ -255,8 +255,8 @@ thread_local! {
 /// nothing else to do.
 const IN_A_ROW: u32 = 3;
 
-/// Gives the work to the one that looks for messages on this kernel thread and begins it at once,
-/// if there is one with an empty hand: nobody has to be woken.
+/// If [`work_by_message`] runs on this kernel thread and has no work yet, gives it the work, which
+/// begins at once: no worker has to be woken. Otherwise returns the work.
 fn hand_over(work: ServerWork) -> Option<ServerWork> {
     let hand = HAND.get();
     // SAFETY: null or the variable of `work_by_message`, which is further up on this stack.
@@ -370,7 +370,8 @@ fn await_work() {
     here.team().pass_wake_up_on();
 }
 
-/// Makes the work an explicit task of the running thread `here`, which nobody knows of yet.
+/// Makes the work an explicit task of the running thread `here`. No other thread knows of the task
+/// yet.
 fn task_of(here: CurrentThread, work: ServerWork) -> NonNull<Task> {
     const { assert!(align_of::<ServerWork>() <= align_of::<Task>() && size_of::<ServerWork>() == 16) };
     let task: NonNull<Task> = Task::allocate(here, size_of::<ServerWork>(), run_work, TaskFlags::UNTIED);

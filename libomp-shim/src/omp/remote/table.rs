@@ -7,7 +7,7 @@
 //! a few instructions; what wakes, copies or frees much happens outside.
 //!
 //! Rejected: a hash table by a number that only grows (twice the time, and no reuse of memory in a
-//! row); lock-free slots (a protocol to prove, for a lock that nobody waits at).
+//! row); lock-free slots (a protocol to prove, for a lock at which no thread waits).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

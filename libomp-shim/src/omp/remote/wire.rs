@@ -1,9 +1,9 @@
 //! Messages of invocations, futures and events: some words, then bytes. None is answered.
 //!
 //! Few bytes travel in the message itself. More are a block beside it, which the sender has copied:
-//! the receiver makes room and takes it, and the message counts when all is there. What arrives is
-//! handled in the middle of the bridge: it is put where it belongs and somebody is woken; functions
-//! of the program run in tasks.
+//! the receiver makes room and takes it, and the message counts when all is there. A message that
+//! arrives is handled in the middle of the bridge: its content is put where it belongs and a worker
+//! is woken. Functions of the program run in tasks.
 
 use core::ffi::{c_int, c_void};
 use core::fmt;

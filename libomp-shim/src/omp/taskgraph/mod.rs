@@ -161,7 +161,7 @@ impl TaskgraphGraph {
     /// Makes all tasks; between phases it waits.
     fn launch(&self, here: CurrentThread) {
         agents::forget_wish(here);
-        // SAFETY: `busy` is ours, and nobody changes what is ready.
+        // SAFETY: `busy` is ours, and no thread changes a graph that is ready.
         let phases = unsafe { &*self.tasks.get() };
         for (number, phase) in phases.iter().enumerate() {
             if number > 0 {

@@ -99,8 +99,8 @@ fn recording_of(graph: &TaskgraphGraph) -> &mut Recording {
     unsafe { &mut *graph.recording.get() }
 }
 
-/// A child of `parent`, which records, is made. Whoever is not notified of by [`record`] as well
-/// makes the graph unfit.
+/// A child of `parent`, which records, is made. If [`record`] does not write this child down as
+/// well, the graph becomes unfit.
 #[cold]
 pub fn made(parent: &Task) {
     if let Some(recording) = of(parent) {

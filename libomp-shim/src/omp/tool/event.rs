@@ -331,11 +331,11 @@ pub trait Consumer: Sync {
     fn masked(&self, site: &EventSite, end: ToolEndpoint) {}
     /// A reduction combines copies.
     fn reduction(&self, site: &EventSite, end: ToolEndpoint) {}
-    /// Somebody wants a mutex.
+    /// A thread wants a mutex.
     fn mutex_acquire(&self, site: &EventSite, kind: ToolMutex, hint: u32, id: u64) {}
-    /// It has it.
+    /// The thread has the mutex.
     fn mutex_acquired(&self, site: &EventSite, kind: ToolMutex, id: u64) {}
-    /// It has given it back.
+    /// The thread has given the mutex back.
     fn mutex_released(&self, site: &EventSite, kind: ToolMutex, id: u64) {}
     /// An owner has taken its nestable lock once more, or given one setting back.
     fn nest_lock(&self, site: &EventSite, end: ToolEndpoint, id: u64) {}

@@ -2,8 +2,8 @@
 
 /// What an event says. The columns are those of [`TraceEvent`].
 ///
-/// Contexts, teams and tasks are named by their addresses, which are used again: whoever replays
-/// the events in the order of time knows which one is meant.
+/// Contexts, teams and tasks are named by their addresses, which are used again. A replay of the
+/// events in the order of time knows which one is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TraceKind {

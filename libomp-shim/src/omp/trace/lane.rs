@@ -136,7 +136,7 @@ fn put_shared(event: TraceEvent) {
     lock.store(false, Ordering::Release);
 }
 
-/// Zeroed memory that is given back to nobody; null where there is none.
+/// Zeroed memory from the kernel; null where there is none. Lanes and chunks are never given back.
 fn map(bytes: usize) -> *mut u8 {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
@@ -185,7 +185,7 @@ impl Lane {
             thread,
             next: ptr::null_mut(),
         };
-        // SAFETY: the memory is large enough, aligned to a page, and nobody else's yet.
+        // SAFETY: the memory is large enough, aligned to a page, and no other thread knows it yet.
         unsafe { memory.write(lane) };
         // ORDERING: Relaxed; compared only.
         let mut head = LANES.load(Ordering::Relaxed);
@@ -220,7 +220,7 @@ impl Lane {
             // ORDERING: Relaxed; the writer's own.
             let used = chunk.used.load(Ordering::Relaxed);
             if used < ROOM {
-                // SAFETY: single writer, and nobody reads it before `used` says so.
+                // SAFETY: single writer, and no thread reads it before `used` says so.
                 unsafe { (*chunk.events[used].get()).write(event) };
                 // ORDERING: Release, pairs with the Acquire in `Events::next`.
                 chunk.used.store(used + 1, Ordering::Release);

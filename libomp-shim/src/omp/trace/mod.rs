@@ -135,9 +135,9 @@ fn forked() {
     }
 }
 
-/// Calls `act` for the running thread, and for those that have forked the regions that it is in:
-/// they are suspended there, and go on only after it has ended its share. A member that has done
-/// that has nothing to count, and nobody below it to rely on.
+/// Calls `act` for the running thread, and for the threads that have forked the regions around it.
+/// These threads are suspended there, and go on only after the running thread has ended its share.
+/// A member that has ended its share has nothing to count, and can rely on no thread below it.
 fn each_below(act: impl Fn(&Thin)) {
     let Some(here) =
         CurrentThread::if_known().filter(|here| here.task.is_explicit() || !here.thread.tool.joined.get())

@@ -49,7 +49,7 @@ fn ticks_that_come_faster_than_they_are_dealt_with_do_not_pile_up() {
     let end = std::thread::spawn(move || {
         let timer: usize = receive.recv().unwrap();
         std::thread::sleep(Duration::from_millis(50));
-        // SAFETY: the timer was made below and is deleted by nobody else.
+        // SAFETY: the timer was made below, and no other thread deletes it.
         unsafe { libc::timer_delete(timer as libc::timer_t) }
     });
     player.act(fresh_region(), || {

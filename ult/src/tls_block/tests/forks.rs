@@ -172,7 +172,8 @@ fn what_a_suspended_context_wore_is_intact_in_the_child() {
 
 #[test]
 fn parked_donors_answer_a_change_of_user() {
-    // In a child, where nobody runs with a donor. Wearers: `abi-tests/process/change_of_user.c`.
+    // In a child, where no thread runs with a donor's block.
+    // `abi-tests/process/change_of_user.c` tests threads that do.
     let status = on_own_stack(|| {
         fork_and_wait(|| {
             let tls_donor = borrowed();

@@ -1,4 +1,5 @@
-//! Distances on machines that nobody here has. Expected values are written by hand.
+//! Distances on described machines, other than the one that runs the tests. Expected values are
+//! written by hand.
 
 use super::{CpuSite, Distances, FARTHEST, PREFERENCES, moves};
 use crate::topology::Description;

@@ -6,8 +6,8 @@ use crate::omp::affinity::topology;
 
 type Word = libc::c_ulong;
 const WORD_BITS: usize = Word::BITS as usize;
-/// The kernel refuses masks that are smaller than its own; nobody's is larger than this many
-/// processors.
+/// The kernel refuses masks that are smaller than its own. No kernel's mask is larger than this
+/// many processors.
 const LARGEST: usize = 1 << 16;
 
 /// A set of processors, by the operating system's numbers.

@@ -13,7 +13,7 @@ const TO: u16 = 1;
 const FROM: u16 = 2;
 /// In plain kinds: the copy is made whether the storage is new or not.
 const ALWAYS: u16 = 0x10;
-/// Nobody wrote the clause: these bits, of those that make up a kind.
+/// The program does not contain the clause: these bits, of those that make up a kind.
 const IMPLICIT: u16 = 0x60;
 const KIND_BITS: u16 = 0x7c;
 /// The storage has to be there (gcc 14).

@@ -26,7 +26,8 @@ pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, f
         icv.thread_limit = icv.thread_limit.min(limit);
         here.task.icv.set(icv);
     }
-    // SAFETY: the team of a target region has one thread, this one, so nobody else reads its plan.
+    // SAFETY: the team of a target region has one thread, this one, so no other thread reads its
+    // plan.
     unsafe { team.plan_mut() }.league = league;
     first || number + 1 < count
 }

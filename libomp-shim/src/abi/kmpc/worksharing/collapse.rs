@@ -143,7 +143,7 @@ fn share(total: u64, threads: u64, number: u64) -> Option<(u64, u64)> {
 /// The compiler's array.
 ///
 /// # Safety
-/// It has `count` elements, and nobody else uses it meanwhile.
+/// It has `count` elements, and no other code uses it meanwhile.
 unsafe fn nest<'a>(bounds: *mut LoopBounds, count: c_int) -> &'a mut [LoopBounds] {
     // SAFETY: as the caller says.
     unsafe { slice::from_raw_parts_mut(bounds, count.max(0) as usize) }

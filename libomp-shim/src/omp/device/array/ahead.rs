@@ -10,15 +10,15 @@
 //! `ompx_array_host` on, and says nowhere when it has done so. A region that reads the block comes
 //! behind that by its dependences, not necessarily by those that name the block. So such a block is
 //! *open* until the task that asked has ended, or, if that is an implicit one, until a device has
-//! written the block; nothing is copied ahead that is open. Who asks while it is being copied waits
-//! for that, as for every use, and the copy is not valid from then on.
+//! written the block; nothing is copied ahead that is open. A task that asks for the block while it
+//! is being copied waits for the copy, as for every use. The copy is not valid from then on.
 //!
-//! Nobody asked for it, so it waits for nobody who uses the block: it is not made then, as if there
-//! were no room.
+//! No task asked for such a copy, so it waits for no other use of the block. If another use is in
+//! its way, the copy is not made, as if there were no room.
 //!
-//! Not for `inout` and `out`, which compilers do not tell apart: what a region only writes would be
-//! copied for nothing. Rejected: tasks that bring what regions map without arrays. Nobody knows
-//! when their bytes are done but they themselves.
+//! No copies are made for `inout` and `out`, which compilers do not tell apart: a block that a
+//! region only writes would be copied for nothing. Rejected: tasks that bring what regions map
+//! without arrays. Only the regions themselves know when their bytes are done.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,7 @@ use crate::omp::thread::CurrentThread;
 
 /// The devices of fresh tasks.
 static BOUND: ByTask<i32> = ByTask::new();
-/// Blocks that were copied by nobody's wish.
+/// Blocks that were copied although no task had asked for them.
 static COPIED: AtomicU64 = AtomicU64::new(0);
 
 /// How many there were.
@@ -161,7 +161,7 @@ pub fn close(task: &Task) {
     }
 }
 
-/// Somebody asked for the block on the device.
+/// A call of `ompx_prefetch` asked for the block on the device.
 pub(super) fn asked(block: &Range<usize>, device: i32) {
     registry().ahead.brings(block.start, device);
 }
@@ -196,7 +196,8 @@ pub fn before(here: CurrentThread, task: &Task, items: impl Iterator<Item = Depe
     }
 }
 
-/// The blocks that such a task reads and nobody brings, each with the bytes of it that are named.
+/// The blocks that such a task reads and that no earlier task brings to its device, each with the
+/// bytes of it that are named.
 fn plan(
     registry: &mut ArrayRegistry,
     device: Option<i32>,

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-/// A use that somebody wants or has.
+/// A use that an owner wants or has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayUse {
     /// The block's first byte, on the host.
@@ -29,7 +29,7 @@ struct Holder {
     pins: bool,
 }
 
-/// Why somebody does not get what they want now.
+/// Why an owner does not get its uses now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {
     /// Others use it.
@@ -50,7 +50,7 @@ pub struct Holders {
 }
 
 impl Holders {
-    /// Nobody.
+    /// No block has a user.
     pub const fn new() -> Self {
         Self { blocks: BTreeMap::new() }
     }

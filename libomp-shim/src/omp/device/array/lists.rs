@@ -27,7 +27,7 @@ pub struct ArrayListEntered {
 /// What the region does with the item's bytes: reads them, writes them.
 fn access(item: &MapItem, block: &Range<usize>) -> (bool, bool) {
     match (item.flags.has(MapFlags::TO), item.flags.has(MapFlags::FROM)) {
-        // `alloc`: nobody knows.
+        // `alloc`: the map type does not say it, so the region may do both.
         (false, false) => (true, true),
         // What it leaves of the block stays as it was.
         (to, from) => (to || item.size < block.len(), from),

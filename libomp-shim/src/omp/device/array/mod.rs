@@ -1,18 +1,18 @@
 //! Coherent arrays (`ompx_array_create`): storage of the program in blocks, of which copies are on
 //! the devices that use them.
 //!
-//! Lives here: which arrays there are, and uses of their blocks: who may begin one, room for it,
-//! its bytes. A block's bytes go where somebody uses them and stay there; they come back when the
-//! program asks for them ([`to_host`]), or when something else needs the room. How bytes move is in
-//! [`super::resident::store`], which copies are valid in [`placement::directory`].
+//! Lives here: which arrays there are, and uses of their blocks: whether one may begin, room for
+//! it, its bytes. A block's bytes go to each device that uses them and stay there. They come back
+//! when the program asks for them ([`to_host`]), or when other data need the room. How bytes move
+//! is in [`super::resident::store`], which copies are valid in [`placement::directory`].
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `holders` | who uses which block where |
+//! | `holders` | which owners use which block where |
 //! | `lists` | map items that name blocks |
 //! | `tasks` | uses until the end of a task |
 //! | `prefetch` | copies ahead of time |
-//! | `ahead` | those that nobody asked for, and who writes blocks on the host |
+//! | `ahead` | copies that no task asked for, and blocks that tasks write on the host |
 //!
 //! *No deadlock.* A task that wants several blocks gets all of them or none ([`acquire`]), and
 //! waits with none; a task wants once. Memory is taken by one task at a time ([`ROOM`]). That task
@@ -22,7 +22,7 @@
 //! is counted ([`RELEASED`]), and the task tries again then. If there are no such uses, the task is
 //! refused.
 //!
-//! A write is noted when its use begins: whoever follows on the device without the host in between
+//! A write is noted when its use begins: the next use on the device, without the host in between,
 //! finds the copy valid.
 //!
 //! What may not live here: copies of what is no array ([`super::table`], [`super::resident`]).
@@ -95,7 +95,7 @@ static CHANGED: AtomicU32 = AtomicU32::new(0);
 static RELEASED: AtomicU32 = AtomicU32::new(0);
 /// Copies of blocks.
 static BLOCKS: Store = Store::new();
-/// Held by whoever takes memory for blocks.
+/// Held by the task that takes memory for blocks.
 static ROOM: Lock = Lock::new();
 
 fn registry() -> MutexGuard<'static, ArrayRegistry> {
@@ -105,7 +105,7 @@ fn registry() -> MutexGuard<'static, ArrayRegistry> {
 /// Are there arrays? Costs a load.
 #[inline(always)]
 pub fn any() -> bool {
-    // ORDERING: Relaxed; who uses an array knows of it from whoever made it.
+    // ORDERING: Relaxed; a thread that uses an array knows of it from the thread that made it.
     COUNT.load(Ordering::Relaxed) != 0 && is_ours()
 }
 
@@ -148,8 +148,8 @@ impl ArrayRegistry {
         self.filling > 0 || self.holders.others_on(slot.number)
     }
 
-    /// Begins uses; `None`: one of them is of no array any more, or the host writes what nobody
-    /// asked for.
+    /// Begins uses. `None`: one of them is of no array any more, or no task asked for the copy and
+    /// the host writes its block.
     fn take(&mut self, held: &HeldBlocks, who: BlockUser) -> Result<(), Option<Conflict>> {
         let is_there =
             |want: &BlockRequest| self.part(&want.block) == Some(ArrayRange::Block(want.block.clone()));
@@ -224,8 +224,8 @@ pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), RemoteFaul
     Ok(())
 }
 
-/// The array that begins there is storage like any other from here on, with its value. Whoever
-/// wants a block of it from now on is refused.
+/// The array that begins there is storage like any other from here on, with its value. A
+/// use of one of its blocks is refused from now on.
 ///
 /// # Errors
 /// There is none; it is in use.
@@ -290,7 +290,7 @@ pub fn to_host(here: CurrentThread, range: &Range<usize>, writes: bool) -> Resul
     Ok(())
 }
 
-/// A use of a block that somebody wants.
+/// A use of a block that an owner wants.
 #[derive(Clone, Debug)]
 pub struct BlockRequest {
     block: Range<usize>,
@@ -366,7 +366,8 @@ pub enum Refusal {
     Own,
     /// The array was destroyed meanwhile.
     Gone,
-    /// So many bytes find no room on the device, though nobody else uses any there.
+    /// So many bytes find no room on the device, though no other owner uses any there; a copy
+    /// ahead of time is refused in any case.
     Full(&'static DeviceSlot, usize, Option<DeviceFailure>),
     /// The device failed.
     Failed(&'static DeviceSlot, DeviceFailure),
@@ -403,17 +404,17 @@ impl core::fmt::Display for Refusal {
     }
 }
 
-/// Who wants blocks.
+/// The kind of user that wants blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockUser {
     /// A region, which counts among those that run on the device.
     Region,
     /// A task or a data construct.
     Other,
-    /// Somebody who does without if there is no room.
+    /// A copy that a task asked for ahead of time. It is not made if there is no room.
     Ahead,
-    /// The same, for whom nothing has to go, and who leaves alone what others use or the host
-    /// writes.
+    /// A copy that no task asked for. No other copy is removed for it, and it leaves alone blocks
+    /// that others use or the host writes.
     Unasked,
 }
 
@@ -431,8 +432,8 @@ pub fn acquire(owner: usize, wants: Vec<BlockRequest>, who: BlockUser) -> Result
         if let Err(why) = taken {
             core::mem::forget(held); // it has nothing
             match why {
-                // Who names a block with `depend` need not use it: whoever has it may wait for this
-                // one, with others.
+                // A task that names a block with `depend` need not use it. So the task that uses
+                // the block may be waiting for this one, among others.
                 Some(Conflict::Others) if who == BlockUser::Unasked => return Err(Refusal::Gone),
                 Some(Conflict::Others) if their_creators_wait(&wants) => return Err(Refusal::Own),
                 Some(Conflict::Others) => wait_for_others(&|| changed() != before),
@@ -458,8 +459,9 @@ pub fn acquire(owner: usize, wants: Vec<BlockRequest>, who: BlockUser) -> Result
     }
 }
 
-/// Is a block in use by a task that goes on only when the running one has ended, so that nobody
-/// would ever give it up? It may be final, or have made the running one with a false `if` clause.
+/// Is a block in use by a task that goes on only when the running one has ended, so that this use
+/// would never end? Such a task may be final, or have made the running one with a false `if`
+/// clause.
 fn their_creators_wait(wants: &[BlockRequest]) -> bool {
     let mut waiting = Vec::new();
     let mut task = CurrentThread::get().task;
@@ -481,8 +483,8 @@ fn wait_for_others(ready: &dyn Fn() -> bool) {
     transfer::wait(ready, &|_| false);
 }
 
-/// Waits until somebody has given memory of the device back; false if nobody will: of `others` with
-/// blocks and of regions there are none but those that wait here.
+/// Waits until another user has given memory of the device back. False if no user will: there are
+/// no `others` with blocks, and all regions of the device wait here.
 fn wait_for_room(slot: &DeviceSlot, who: BlockUser, others: bool, changed: &dyn Fn() -> bool) -> bool {
     let own = u32::from(who == BlockUser::Region);
     let waiting = {
@@ -637,7 +639,8 @@ impl Drop for ArrayRoom {
     }
 }
 
-/// A copy for a want. Nobody else makes one: its bytes are on the way, by the holders.
+/// A copy for a want. No other task makes one, because the holders say that its bytes are on the
+/// way.
 fn copy(want: &BlockRequest, who: BlockUser) -> Result<(), Option<DeviceFailure>> {
     if BLOCKS.with(|directory| directory.reuse(want.device, &want.block, None)).is_none() {
         let (block, address) = allocate(want.slot(), &want.block, who)?;
@@ -646,7 +649,7 @@ fn copy(want: &BlockRequest, who: BlockUser) -> Result<(), Option<DeviceFailure>
     Ok(())
 }
 
-/// Memory for a block: what nobody uses goes for it, if somebody asked for it.
+/// Memory for a block. If a task asked for the block, unused copies are removed to make room.
 fn allocate(
     slot: &'static DeviceSlot,
     block: &Range<usize>,
@@ -677,7 +680,7 @@ pub fn places(address: usize) -> Vec<i32> {
     if any() { BLOCKS.with(|directory| directory.places_of(address)) } else { Vec::new() }
 }
 
-/// Lets go of one block on the device that nobody uses, or waits until it has been written back;
+/// Lets go of one block on the device that no task uses, or waits until it has been written back;
 /// false if there is none.
 pub fn make_room(slot: &DeviceSlot) -> bool {
     any() && BLOCKS.make_room(slot)

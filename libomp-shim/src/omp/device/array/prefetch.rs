@@ -22,7 +22,7 @@ struct Whole {
 struct Ahead {
     block: Range<usize>,
     device: i32,
-    /// Nobody asked for it if there is none.
+    /// `None`: no task asked for the copy.
     whole: Option<Arc<Whole>>,
 }
 
@@ -37,8 +37,8 @@ pub fn blocks(range: &Range<usize>) -> Result<Vec<Range<usize>>, RemoteFault> {
     if blocks.is_empty() { Err(RemoteFault::NoArray) } else { Ok(blocks) }
 }
 
-/// The device gets copies of these blocks when nobody writes them any more who was created before.
-/// The future comes when they are there, or when it is known that there is no room for them.
+/// The device gets copies of these blocks when no task that was created before writes them any
+/// more. The future comes when they are there, or when it is known that there is no room for them.
 pub fn create(here: CurrentThread, blocks: Vec<Range<usize>>, device: i32, future: Option<RemoteHandle>) {
     let whole = Arc::new(Whole { left: AtomicUsize::new(blocks.len()), future });
     for block in blocks {
@@ -73,8 +73,8 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     if !discarded {
         let want = BlockRequest { block: block.clone(), device, reads: true, writes: false };
         let who = if whole.is_some() { BlockUser::Ahead } else { BlockUser::Unasked };
-        // No room is no mistake: whoever uses the block brings it. Nor is an array that was
-        // destroyed meanwhile. A device that failed says so to whoever uses it.
+        // No room is no mistake: the next use of the block brings it. Nor is an array that was
+        // destroyed meanwhile. A device that failed says so to the next task that uses it.
         let came = acquire(core::ptr::from_ref(task).addr(), vec![want], who);
         match (came, &whole) {
             (Ok(_), None) => ahead::copied(),
@@ -87,7 +87,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     if whole.left.fetch_sub(1, Ordering::AcqRel) == 1
         && let Some(future) = whole.future
     {
-        // It may have been freed: then nobody wants to know.
+        // The future may have been freed: then no task needs its value.
         let _ = future::set_here(future, Bytes::EMPTY, By::Handler);
     }
     true

@@ -1,7 +1,7 @@
 //! Blocks that a task uses until its end (`ompx_array_use`, accesses of `ompx_cuda_task`).
 //!
 //! Kept by task in a small list, which is empty in programs without such tasks. A task asks once,
-//! for all, before it has a stream: else it could wait for somebody who waits for it.
+//! for all, before it has a stream: else it could wait for another task that waits for it.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 //!
 //! | when | what happens |
 //! |---|---|
-//! | `dlclose` | the image is unloaded from each device that has it. The loader's lock is held then, so no lock is waited for under which somebody might load something: a device that is busy loading lets the image go at the next construct that uses it |
+//! | `dlclose` | the image is unloaded from each device that has it. The loader's lock is held then, so the runtime waits for no lock under which another thread might load an object: a device that is busy loading lets the image go at the next construct that uses it |
 //! | the end of the process | the first of our handlers waits for what [`root::finish_tasks`] waits for, then the devices call the destructors of all that is left ([`Device::end`](crate::omp::device::interface::Device::end)). Nothing is unloaded: other threads may still run |
 //!
 //! Handlers that were added last are called first. One is added with each program that is loaded on

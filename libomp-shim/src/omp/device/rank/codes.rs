@@ -139,7 +139,7 @@ impl CalledCode {
     /// # Errors
     /// What `look_up` says.
     pub fn address<E>(&self, look_up: impl FnOnce() -> Result<usize, E>) -> Result<usize, E> {
-        // ORDERING: Relaxed, both; a number by itself, which is the same whoever stores it.
+        // ORDERING: Relaxed, both; a number by itself. Every thread stores the same one.
         let known = self.address.load(Ordering::Relaxed);
         if known != 0 {
             return Ok(known);

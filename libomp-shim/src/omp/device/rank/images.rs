@@ -1,16 +1,17 @@
 //! Images of target code on another rank: one copy of each in its process for all that ask, from
 //! the first rank that loads it to the last one that lets it go.
 //!
-//! Who asks lets an image go when the object that holds it is closed there
+//! The asking rank lets an image go when the object that holds it is closed there
 //! ([`crate::omp::device::program::leaving`]). The loader's lock is held then, and a message may
-//! have to wait; so it is sent with the next launch there, or ahead of the next image ([`Parted`]).
-//! Messages of one rank are handled in order: the copy is nobody's as soon as the message is, and
-//! an image that comes later is a new one. The copy itself is closed when no region runs on the
-//! rank that others have launched: the one who closes does not wait for regions that nobody has
-//! waited for.
+//! have to wait. So the message is sent with the next launch there, or ahead of the next image
+//! ([`Parted`]). Messages of one rank are handled in order. When the last user's message has been
+//! handled, no rank has the copy any more, and an image that comes later is a new one.
 //!
-//! Whether the rank's own object is still open counts for nothing: others may go on with the copy,
-//! whose bytes are its own.
+//! The copy itself is closed when no region that others have launched runs on the rank. The reason:
+//! a rank that closes its object does not wait for regions for which none of its tasks has waited.
+//!
+//! Whether the rank's own object is still open does not matter: other ranks may go on with the
+//! copy, whose bytes are its own.
 //!
 //! Rejected: closing the copy with the rank's own object (ranks close theirs at different times,
 //! and each region would have to ask whether its code is still there).
@@ -42,7 +43,7 @@ struct ImageCopies {
     /// By number. Numbers are not used again.
     open: HashMap<u64, ImageCopy>,
     last: u64,
-    /// Nobody's any more.
+    /// Copies that no rank has any more.
     left: Vec<Arc<ImageObject>>,
 }
 
@@ -60,7 +61,7 @@ impl ImageCopies {
         self.last
     }
 
-    /// `source` has it one time less; true if it is nobody's then.
+    /// `source` has it one time less; true if no rank has it then.
     fn let_go(&mut self, number: u64, source: u32) -> bool {
         let Some(copy) = self.open.get_mut(&number) else { return false };
         if let Some(at) = copy.users.iter().position(|&user| user == source) {
@@ -81,7 +82,7 @@ pub struct RankImages {
     loading: Lock,
     /// Never held while the loader is called, whose lock others hold when they come here.
     copies: Mutex<ImageCopies>,
-    /// There are some that are nobody's.
+    /// There are copies that no rank has any more.
     have_left: AtomicBool,
 }
 
@@ -118,13 +119,15 @@ impl RankImages {
     /// `source` lets it go. Also in handlers.
     pub(super) fn let_go(&self, number: u64, source: u32) {
         if lock(&self.copies).let_go(number, source) {
-            // ORDERING: Relaxed; who closes takes the lock, and whoever has set this looks itself.
+            // ORDERING: Relaxed; a closing thread takes the lock, and the thread that has set this
+            // looks itself.
             self.have_left.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Closes those that are nobody's, if no region runs here: those of who has let them go came
-    /// before that. Not in handlers: destructors are the program's code.
+    /// Closes the copies that no rank has any more, if no region runs here. The regions of a rank
+    /// came before its message that let the copy go. Not in handlers: destructors are the
+    /// program's code.
     #[inline]
     pub(super) fn close_idle(&self, cluster: &Cluster) {
         // ORDERING: Relaxed; see `let_go`. Should a region that ends not see it, nor the job behind

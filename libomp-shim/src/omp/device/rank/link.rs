@@ -54,7 +54,7 @@ impl Cluster {
         (!self.closed.load(Ordering::SeqCst)).then_some(inside)
     }
 
-    /// Lets nobody into the bridge any more, and waits for those inside.
+    /// Lets no call into the bridge any more, and waits for the calls inside.
     pub(super) fn close(&self) {
         // ORDERING: SeqCst, see `enter`.
         self.closed.store(true, Ordering::SeqCst);
@@ -68,7 +68,7 @@ impl Cluster {
         &self.peers[rank as usize]
     }
 
-    /// Looks after messages, if nobody else does.
+    /// Looks after messages, if no other thread does.
     pub fn progress(&self) {
         if let Some(_inside) = self.enter() {
             // SAFETY: the bridge is open.
@@ -176,9 +176,9 @@ impl Cluster {
         self.until_accepted(&send)
     }
 
-    /// Takes a block that came beside a message; `done(context)` when it is there. In the message's
-    /// handler, where nobody can wait: that more is under way than there are numbers for is an
-    /// error.
+    /// Takes a block that came beside a message; `done(context)` when it is there. Called in the
+    /// message's handler, which cannot wait: if more is under way than there are numbers for, that
+    /// is an error.
     ///
     /// # Errors
     /// The bridge's; then nothing was begun.
@@ -222,7 +222,7 @@ impl Cluster {
         self.pending.take(ticket)
     }
 
-    /// Promises to call `wake`, unless nobody here makes progress by himself.
+    /// Promises to call `wake` if a thread of the bridge makes progress here; false if none does.
     pub fn wake_on(&self, ticket: u64, wake: Wake) -> bool {
         if self.dedicated {
             self.pending.wake_on(ticket, wake);
@@ -350,7 +350,7 @@ impl Cluster {
     /// # Errors
     /// The bridge's.
     /// # Safety
-    /// Both are that large, ours and that rank's, and nobody else uses ours.
+    /// Both are that large, ours and that rank's, and no other thread uses ours.
     pub(super) unsafe fn fetch(
         &self,
         rank: u32,

@@ -23,7 +23,7 @@
 //! included. A rank is a device of its own like any other.
 //!
 //! *Messages.* A request is one message and so is its answer. Small copies to a device travel in
-//! messages that nobody answers: those of one rank to another are handled in the order of sending,
+//! messages without an answer. Messages of one rank to another are handled in the order of sending,
 //! so a region finds what was written before. Large copies are the bridge's puts and gets, from and
 //! to the program's memory.
 //!

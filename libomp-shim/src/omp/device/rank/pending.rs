@@ -1,9 +1,10 @@
 //! Operations that are under way: requests whose answer has not come, copies that have not ended.
 //!
-//! Each has a ticket, a number that is never used again in the process, from 1 on, and is written
-//! down when it is over, or when somebody sleeps until it is. Who begins an operation asks for its
-//! result until it is given, once; what was not asked for stays. Who waits asks at each look,
-//! mostly in vain, so a part in which nothing is to be had is known without its lock.
+//! Each has a ticket: a number from 1 on that is never used again in the process. An operation is
+//! written down when it is over, or when a thread sleeps until it is over. The thread that begins
+//! an operation asks for its result until the result is given, once. A result that was not asked
+//! for stays. A waiting thread asks at each look, mostly in vain. So a part without a result to
+//! take is known without its lock.
 
 use core::hash::{BuildHasherDefault, Hasher};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,7 +17,7 @@ use crate::omp::device::interface::{DeviceFailure, Wake};
 pub type PendingOutcome = Result<u64, DeviceFailure>;
 
 enum PendingState {
-    /// Under way, and somebody is to be woken at the end.
+    /// Under way, and a waiting thread is to be woken at the end.
     Awaited(Wake),
     Over(PendingOutcome),
 }
@@ -27,9 +28,9 @@ unsafe impl Send for PendingState {}
 /// How many locks: tickets in a row meet different ones.
 const PARTS: usize = 16;
 
-/// A ticket as its own hash: those of one part differ in the bits above the part's. An answer is
-/// looked for at each look of whoever waits for it; with the standard library's hash that was a
-/// fifth of the time of an empty region's round trip.
+/// A ticket as its own hash: those of one part differ in the bits above the part's. A waiting
+/// thread looks for its answer again and again. With the standard library's hash that was a fifth
+/// of the time of an empty region's round trip.
 #[derive(Default)]
 struct Ticket(u64);
 
@@ -134,7 +135,7 @@ impl PendingOperations {
         }
     }
 
-    /// Is the operation over, and nobody has taken its outcome?
+    /// Is the operation over, and is its outcome still to be taken?
     pub fn is_to_take(&self, ticket: u64) -> bool {
         let (_, states) = self.part(ticket);
         matches!(states.by_ticket.get(&ticket), Some(PendingState::Over(_)))

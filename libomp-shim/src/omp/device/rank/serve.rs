@@ -248,7 +248,7 @@ const PAGE: usize = 4096;
 fn map(size: usize) -> PendingOutcome {
     let (access, kind) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-    // SAFETY: a fresh mapping concerns nobody.
+    // SAFETY: no thread uses a fresh mapping yet.
     let at = unsafe { libc::mmap(ptr::null_mut(), size, access, kind, -1, 0) };
     match at {
         libc::MAP_FAILED => Err(DeviceFailure(format!("out of memory for {size} bytes").into())),

@@ -7,11 +7,12 @@
 //!
 //! *The end.* All ranks begin one quiescence of the bridge (`docs/protocols/bridge.md`) at the
 //! start: a rank is idle when its `main` has ended, it runs nothing for others and awaits nothing;
-//! thieves among such ranks are silent. So it is over when all are through, whoever launched what,
-//! and no message says so. A `main` has ended when the process runs its exit handlers.
+//! thieves among such ranks are silent. So the quiescence is over when all ranks are through, no
+//! matter which rank launched which region, and no message says so. A `main` has ended when the
+//! process runs its exit handlers.
 //!
-//! Rejected: a message from rank 0 that ends the others (in spmd mode nobody knows when to send it;
-//! regions that launch further ones could outlive it).
+//! Rejected: a message from rank 0 that ends the others (in spmd mode no rank knows when to send
+//! it; regions that launch further ones could outlive it).
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -239,7 +240,7 @@ unsafe extern "C" fn all_are_through(_: *mut c_void, _: c_int) {
 const SHORTEST_NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_micros(800);
 
-/// `main` has returned, or somebody has called `exit`.
+/// `main` has returned, or the program has called `exit`.
 unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let Some(cluster) = CLUSTER.get() else { return };
     // SAFETY: no preconditions.
@@ -269,12 +270,12 @@ unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
 
 /// Takes the bridge down, together with all ranks.
 fn part(cluster: &Cluster) {
-    crate::omp::device::program::leaving::end_devices(); // nobody's regions run any more
+    crate::omp::device::program::leaving::end_devices(); // no rank's regions run any more
     cluster.close();
     // ORDERING: Relaxed; the exit handlers run later in this thread, or see the old value and find
     // `closed`.
     PARTED.store(true, Ordering::Relaxed);
-    // SAFETY: nobody is inside, and nobody will be.
+    // SAFETY: no call is inside the bridge, and none will be.
     unsafe { (cluster.table.finalize)(cluster.bridge) };
 }
 

@@ -128,7 +128,7 @@ fn own_device(cluster: &Cluster) -> Option<usize> {
     (cluster.rank as usize).checked_sub(first_device(cluster))
 }
 
-/// Where this rank is among the devices; `None`: nobody steals.
+/// Where this rank is among the devices; `None`: no rank steals.
 fn place(cluster: &Cluster) -> Option<RankRange> {
     held::is_used().then(|| RankRange { device: own_device(cluster), devices: device_count(cluster) })
 }

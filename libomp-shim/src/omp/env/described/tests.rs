@@ -1,6 +1,6 @@
-//! Machines nobody here has, and what the variables make of them: numbers of threads, places,
-//! bindings. What is expected was written by hand from the standard's rules (5.2 §21.1.6 for
-//! places, §10.1.3 for bindings).
+//! Machines that are only described, and what the variables make of them: numbers of threads,
+//! places, bindings. The expected values were written by hand from the standard's rules (5.2
+//! §21.1.6 for places, §10.1.3 for bindings).
 
 use core::cell::Cell;
 

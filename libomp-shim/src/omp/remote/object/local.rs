@@ -11,10 +11,10 @@
 //! ask while a handler runs that waits for something: its home would send to the new place what the
 //! handler waits for.
 //!
-//! *Tokens.* Whoever has time takes the next request, so a request is open to be carried away until
-//! it really begins. Each token is a task that was left to the rank's team. There is one for each
-//! request that could begin now (`tokens` counts at most as many as there are; one too many finds
-//! nothing).
+//! *Tokens.* The first thread that has time takes the next request, so a request is open to be
+//! carried away until it really begins. Each token is a task that was left to the rank's team.
+//! There is one for each request that could begin now (`tokens` counts at most as many as there
+//! are; one too many finds nothing).
 //!
 //! Rejected: readers that stand behind writers (above), and a limit for handlers that run (those
 //! that wait would fill it).

@@ -102,7 +102,7 @@ pub fn were_made() -> bool {
 /// The ranks have parted.
 pub fn create(thing: ObjectData) -> Result<RemoteHandle, RemoteFault> {
     owner(me())?;
-    // ORDERING: Relaxed; a number that nobody else gets.
+    // ORDERING: Relaxed; a number that no other object gets.
     let generation = MADE.fetch_add(1, Ordering::Relaxed) + 1;
     let object = RemoteHandle { rank: me(), id: generation as u32, generation };
     table::with(object, |entry| entry.create(me() as u32, thing));
@@ -139,7 +139,7 @@ pub unsafe fn invoke(
     let sent = submit(object, ObjectRequest { what, depth: depth_here(), origin: me() as u32, future, args });
     match (sent, future) {
         (Ok(()), _) => super::count(&COUNTS.invoked),
-        // Nobody knows of it, so it goes.
+        // No handler knows of the future, so it is freed.
         (Err(_), Some(future)) => future::free(future)?,
         (Err(_), None) => {}
     }

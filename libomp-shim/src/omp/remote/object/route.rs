@@ -119,7 +119,7 @@ impl<T, I: QueuedRequest> RouteEntry<T, I> {
         };
     }
 
-    /// What is to be done after a change. At the home nobody has to be asked.
+    /// The work to be done after a change. At the home no other rank has to be asked.
     pub fn review(&mut self, me: u32) -> NextRequest {
         let next = self.local.as_mut().map(|local| local.review(me)).unwrap_or_default();
         self.at_home_rank(me, next)

@@ -143,8 +143,8 @@ fn call(object: RemoteHandle, item: ObjectRequest, at: *mut c_void) {
     let function = base + place.1 as usize;
     answered(function, future, Some(object), depth, |answer| {
         // SAFETY: the invoker's promise, on this rank or, for the same function of the same module,
-        // on another. The object stays until `release`, and nobody uses it in a way that conflicts
-        // (`Local::begin`).
+        // on another. The object stays until `release`, and no other request uses it in a way that
+        // conflicts (`Local::begin`).
         unsafe {
             let function = core::mem::transmute::<usize, ObjectFunction>(function);
             function(object, at, args.address(), args.size(), answer);

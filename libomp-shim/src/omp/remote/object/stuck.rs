@@ -16,7 +16,7 @@ pub fn waits() -> Vec<RankWait> {
     requests.into_iter().chain(events).collect()
 }
 
-/// One that somebody may wait for.
+/// The wait of a request, if a task or an event may wait for what the request gives.
 fn request(object: RemoteHandle, item: &ObjectRequest) -> Option<RankWait> {
     let (gives, who) = match (item.what, item.future) {
         (ObjectOperation::Call { .. }, Some(future)) => {

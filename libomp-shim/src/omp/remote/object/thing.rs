@@ -87,7 +87,7 @@ impl ObjectData {
             Self::Typed(typed) => typed,
         };
         let (mut length, pack) = (0, typed.functions.pack.unwrap_or(no_pack));
-        // SAFETY: the promise of `typed`; nobody else uses the object now.
+        // SAFETY: the promise of `typed`; no other thread uses the object now.
         let bytes = unsafe { pack(typed.at, &raw mut length) };
         if bytes.is_null() && length != 0 {
             lost(format_args!(
@@ -137,7 +137,7 @@ impl ObjectData {
 impl Typed {
     fn free(self) {
         if let Some(free) = self.functions.free {
-            // SAFETY: the promise of `typed`; nobody else uses the object.
+            // SAFETY: the promise of `typed`; no other thread uses the object.
             unsafe { free(self.at) };
         }
     }

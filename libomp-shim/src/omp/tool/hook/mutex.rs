@@ -8,7 +8,7 @@ use super::{entered, put_state, site, state};
 use crate::omp::lock::Lock;
 use crate::omp::thread::CurrentThread;
 
-/// Takes `lock`, whoever watches.
+/// Takes `lock`, with or without a watcher.
 #[inline(always)]
 pub fn lock(kind: ToolMutex, hint: u32, lock: &Lock) {
     if watch::any_watcher() { lock_watched(kind, hint, lock) } else { lock.lock_unwatched() }
@@ -20,7 +20,7 @@ fn lock_watched(kind: ToolMutex, hint: u32, lock: &Lock) {
     take(kind, hint, lock.address(), || lock.lock());
 }
 
-/// Releases `lock`, whoever watches.
+/// Releases `lock`, with or without a watcher.
 #[inline(always)]
 pub fn unlock(kind: ToolMutex, lock: &Lock) {
     if watch::any_watcher() { unlock_watched(kind, lock) } else { lock.unlock_unwatched() }

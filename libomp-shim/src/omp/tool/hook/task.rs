@@ -141,8 +141,8 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 #[inline(never)]
 fn begun_cold(thread: &Thread, task: &Task) {
     if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
-        // A runner's stack has the words of whoever has left it last, or none: tools ask in the
-        // name of the thread.
+        // A runner's stack has the words of the thread that left it last, or none. Tools ask in the
+        // name of `thread`.
         // SAFETY: the caller runs the task on the thread's worker; the words change again when the
         // task begins.
         unsafe { CurrentThread::set(thread, &thread.implicit) };
@@ -206,7 +206,7 @@ pub fn wait_ends(here: CurrentThread, waiter: Option<NonNull<Task>>) {
 #[inline(never)]
 fn wait_ends_cold(here: CurrentThread, waiter: NonNull<Task>) {
     resumed(here);
-    // SAFETY: made by `wait_begins`, and nobody else knows it.
+    // SAFETY: made by `wait_begins`, and no other thread knows it.
     unsafe {
         notify(|consumer| {
             consumer.task_schedule(here.thread, waiter.as_ref(), Status::TaskwaitComplete, None)

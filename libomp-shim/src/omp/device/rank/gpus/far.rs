@@ -210,7 +210,7 @@ impl Device for FarGpu {
         let DeviceCode::Loaded(_, name, _) = launch.code else { return Ok(DeviceOperation::DONE) }; // refused above
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.launched.fetch_add(1, Ordering::Relaxed);
-        // Of no bytes: whoever waits for all of them finds it.
+        // The launch touches no bytes here, but a wait for all operations (`synchronise`) finds it.
         self.begin(&words, name.to_bytes(), &[reads(0, 0)])
     }
 

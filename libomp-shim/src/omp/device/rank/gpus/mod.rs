@@ -9,9 +9,9 @@
 //!
 //! A GPU is driven by its own rank alone. Another rank asks for each operation by a message, which
 //! becomes a task there that does the same with that rank's own device, waits for it, suspended,
-//! and answers. So memory, images (the rank runs the same program) and failures are that device's,
-//! and a GPU has one copy of the program's variables, whoever asks. This rank's own GPUs are
-//! devices without any message.
+//! and answers. So memory, images (the rank runs the same program) and failures are that device's.
+//! A GPU has one copy of the program's variables for all ranks. This rank's own GPUs are devices
+//! without any message.
 //!
 //! *Order.* Tasks overtake each other. So before a copy the asking rank waits for its own
 //! unanswered operations that touch the same bytes ([`far`]). The core waits for everything else,
@@ -25,7 +25,7 @@
 //!
 //! *How many.* Each rank opens its driver when the ranks are brought together, if `OMPX_CUDA` is
 //! set (on all ranks or on none, which the bridge checks), and tells rank 0, which tells all.
-//! Nobody goes on before.
+//! No rank goes on before.
 //!
 //! Rejected: memory portioned out here ([`super::arena`]; kernels with arguments in one block of
 //! the driver's follow each other), operations inside of handlers (the driver takes its time, and
