@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_are_reported_by_their_machine() {
+    fn images_are_recognized_by_their_machine() {
         let mut image = vec![0; 64];
         image[..4].copy_from_slice(b"\x7fELF");
         assert!(!is_ours(&image));

@@ -105,7 +105,7 @@ pub struct StreamWork<'a> {
 
 /// A stream of the program's, and its level of priority.
 #[derive(Clone, Copy)]
-struct Borrowed {
+struct ProgramStream {
     stream: Stream,
     level: u32,
 }
@@ -113,21 +113,21 @@ struct Borrowed {
 /// Streams of the program.
 #[derive(Default)]
 struct Own {
-    open: HashMap<u64, Borrowed>,
-    spare: VecDeque<Borrowed>,
+    open: HashMap<u64, ProgramStream>,
+    spare: VecDeque<ProgramStream>,
     last: u64,
 }
 
 /// The streams for kernels of one level of priority.
 #[derive(Default)]
-struct StreamRow {
+struct PriorityStreams {
     streams: Vec<Stream>,
     /// The last operation of each.
     tails: Vec<u64>,
     turn: usize,
 }
 
-impl StreamRow {
+impl PriorityStreams {
     fn new(driver: &Driver, priorities: Priorities, level: u32) -> Result<Self, DriverError> {
         let streams = make(driver, priorities, level, COMPUTE)?;
         Ok(Self { tails: vec![0; streams.len()], streams, turn: 0 })
@@ -174,7 +174,7 @@ pub struct Streams {
     priorities: Priorities,
     copies: [Stream; 3],
     /// By level; those above the least have no streams until the first kernel of their level comes.
-    compute: Vec<StreamRow>,
+    compute: Vec<PriorityStreams>,
     begun: HashMap<u64, Begun>,
     last: u64,
     spare: Vec<Event>,
@@ -206,9 +206,10 @@ impl Streams {
     pub fn new(driver: &'static Driver) -> Result<Self, DriverError> {
         let priorities = Priorities::of(driver);
         let copies = make(driver, priorities, 0, 3)?;
-        let usual = StreamRow::new(driver, priorities, 0).inspect_err(|_| destroy(driver, &copies))?;
-        let compute =
-            core::iter::once(usual).chain((1..priorities.levels()).map(|_| StreamRow::default())).collect();
+        let usual = PriorityStreams::new(driver, priorities, 0).inspect_err(|_| destroy(driver, &copies))?;
+        let compute = core::iter::once(usual)
+            .chain((1..priorities.levels()).map(|_| PriorityStreams::default()))
+            .collect();
         let copies = [copies[0], copies[1], copies[2]];
         Ok(Self {
             driver,
@@ -227,7 +228,7 @@ impl Streams {
         let level = self.priorities.level(what.priority);
         let mut at = level as usize;
         if self.compute[at].streams.is_empty() {
-            match StreamRow::new(self.driver, self.priorities, level) {
+            match PriorityStreams::new(self.driver, self.priorities, level) {
                 Ok(row) => self.compute[at] = row,
                 Err(_) => at = 0, // see the module
             }
@@ -344,7 +345,7 @@ impl Streams {
         let spare = self.own.spare.iter().position(|spare| spare.level == level);
         let borrowed = match spare.and_then(|at| self.own.spare.remove(at)) {
             Some(borrowed) => borrowed,
-            None => Borrowed { stream: self.priorities.create(self.driver, level)?, level },
+            None => ProgramStream { stream: self.priorities.create(self.driver, level)?, level },
         };
         self.own.last += 1;
         self.own.open.insert(self.own.last, borrowed);

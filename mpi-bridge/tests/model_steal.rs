@@ -78,17 +78,17 @@ struct Model {
     amount: Amount,
     /// All regions are placed on rank 0, before anything else happens, and ranks ask whenever they
     /// have none.
-    at_home_rank: bool,
+    all_on_rank_0: bool,
     /// There are no waves: the end is where nothing is left to do.
     no_waves: bool,
     /// A rank sends word of work at any time.
     gossips: bool,
     /// A steal in vain restores the attempts.
-    demands: bool,
+    restores_attempts: bool,
     /// A rank that has left a name counts as busy.
     waits: bool,
     /// Ranks ask at any time.
-    is_active: bool,
+    asks_any_time: bool,
     /// Regions of all depths hold each other back.
     one_depth: bool,
     /// A region that ends lets no other region follow.
@@ -100,12 +100,12 @@ const PLAIN: Model = Model {
     outer: 2,
     inner: [0, 0],
     amount: Amount::Half,
-    at_home_rank: false,
+    all_on_rank_0: false,
     no_waves: false,
     gossips: false,
-    demands: false,
+    restores_attempts: false,
     waits: false,
-    is_active: false,
+    asks_any_time: false,
     one_depth: false,
     forgets: false,
 };
@@ -200,7 +200,12 @@ impl Model {
             }
         };
         let ranks = (0..self.ranks).map(rank).collect();
-        ModelStealState { ranks, regions: Vec::new(), coming: Vec::new(), whims: u32::from(self.is_active) }
+        ModelStealState {
+            ranks,
+            regions: Vec::new(),
+            coming: Vec::new(),
+            whims: u32::from(self.asks_any_time),
+        }
     }
 
     fn depth(&self, state: &ModelStealState, region: usize) -> usize {
@@ -225,7 +230,7 @@ impl Model {
         if state.created(None).count() < self.outer {
             self.create(state, 0, None, &mut all);
             // Enough orders as it is.
-            if self.at_home_rank {
+            if self.all_on_rank_0 {
                 return Ok(all);
             }
         }
@@ -271,7 +276,7 @@ impl Model {
         by: Option<usize>,
         all: &mut Vec<ModelStealState>,
     ) {
-        for device in 0..if self.at_home_rank { 1 } else { self.ranks } {
+        for device in 0..if self.all_on_rank_0 { 1 } else { self.ranks } {
             let mut next = state.clone();
             let this = next.regions.len();
             let depth = by.map_or(0, |by| state.regions[by].depth + 1);
@@ -311,17 +316,17 @@ impl Model {
     /// with itself first.
     fn may_ask(&self, state: ModelStealState, rank: usize, all: &mut Vec<ModelStealState>) {
         let is_idle = state.ranks[rank].runs.is_empty();
-        if !self.at_home_rank || is_idle {
+        if !self.all_on_rank_0 || is_idle {
             let mut own = state.clone();
             if self.give(&mut own, rank, rank) == 0 && own.ranks[rank].thief.may_ask() {
                 self.ask(&own, rank, all);
-                if self.at_home_rank {
+                if self.all_on_rank_0 {
                     return;
                 }
             }
             all.push(own);
         }
-        if !self.at_home_rank || !is_idle {
+        if !self.all_on_rank_0 || !is_idle {
             all.push(state);
         }
     }
@@ -388,7 +393,7 @@ impl Model {
             Message::Answer(victim, success, tip) => {
                 next.ranks[to].thief.is_answered(victim, success, tip);
                 next.ranks[to].hopes = !success;
-                if self.demands {
+                if self.restores_attempts {
                     next.ranks[to].thief.region_came(None);
                 }
                 return self.may_ask(next, to, all);
@@ -398,7 +403,7 @@ impl Model {
                 if tip.origin != to {
                     next.ranks[to].thief.take_tip(tip);
                 }
-                if !self.at_home_rank || !next.ranks[to].runs.is_empty() {
+                if !self.all_on_rank_0 || !next.ranks[to].runs.is_empty() {
                     let mut busy = next.clone();
                     busy.pass_on(to, tip);
                     all.push(busy);
@@ -437,7 +442,7 @@ impl Model {
         all.push(next);
     }
 
-    /// Explores all states, or some of them if `at_home_rank`. Returns their number, and in how
+    /// Explores all states, or some of them if `all_on_rank_0`. Returns their number, and in how
     /// many of them word of work is under way that a rank passes on.
     fn explore(&self) -> Result<(usize, usize), String> {
         let mut seen = HashSet::from([self.start()]);
@@ -445,7 +450,7 @@ impl Model {
         let mut passed_on = 0;
         while !todo.is_empty() {
             // Depth first; of some states, now and then from any of them.
-            let any = if self.at_home_rank && seen.len().is_multiple_of(4) {
+            let any = if self.all_on_rank_0 && seen.len().is_multiple_of(4) {
                 seen.len().wrapping_mul(0x9e37_79b9) % todo.len()
             } else {
                 todo.len() - 1
@@ -468,7 +473,7 @@ impl Model {
                     todo.push(state);
                 }
             }
-            if self.at_home_rank && seen.len() > SOME {
+            if self.all_on_rank_0 && seen.len() > SOME {
                 break;
             }
             if seen.len() > MOST {
@@ -524,7 +529,7 @@ fn every_region_runs_once_and_the_end_is_found() {
 
 #[test]
 fn word_of_work_goes_round_and_ranks_fall_silent() {
-    let word = Model { ranks: 3, outer: 4, at_home_rank: true, no_waves: true, ..PLAIN };
+    let word = Model { ranks: 3, outer: 4, all_on_rank_0: true, no_waves: true, ..PLAIN };
     let (states, passed_on) = word.explore().expect("no order of events is wrong");
     println!(
         "3 ranks, 4 regions of rank 0: some {states} states without waves, {passed_on} with word that is passed on"
@@ -540,7 +545,7 @@ fn broken_word_without_reason_comes_too_early() {
 
 #[test]
 fn broken_who_is_sent_away_and_demands_never_falls_silent() {
-    let found = Model { demands: true, ..PLAIN }.explore();
+    let found = Model { restores_attempts: true, ..PLAIN }.explore();
     assert_eq!(found, Err("no end".into()));
 }
 
@@ -552,7 +557,7 @@ fn broken_a_name_that_keeps_its_owner_busy_is_a_dead_end() {
 
 #[test]
 fn broken_a_rank_that_asks_without_reason_is_asked_too_early() {
-    let found = Model { outer: 1, is_active: true, ..PLAIN }.explore();
+    let found = Model { outer: 1, asks_any_time: true, ..PLAIN }.explore();
     assert_eq!(found, Err("notified too early".into()));
 }
 

@@ -65,7 +65,7 @@ fn in_order<'a>(image: &'a [u8], each: &str) -> Vec<&'a str> {
 /// if the last function is not behind this beginning, so a single function would not be called. For
 /// a single function the beginning is therefore half a word earlier. The kernel goes down by words
 /// as long as it is not before the beginning, so it calls as many functions as there are.
-fn notified_begin(first: DeviceAddress, count: usize) -> DeviceAddress {
+fn destructor_list_begin(first: DeviceAddress, count: usize) -> DeviceAddress {
     if count == 1 { first - POINTER / 2 } else { first }
 }
 
@@ -82,7 +82,7 @@ impl Gpu {
         loaded: &LoadedImage,
         image: &[u8],
     ) -> Result<Option<GlobalFunctions>, DeviceFailure> {
-        self.list(loaded, image, &DESTRUCTORS, notified_begin)
+        self.list(loaded, image, &DESTRUCTORS, destructor_list_begin)
     }
 
     /// Calls destructors, and waits for them.
@@ -166,7 +166,7 @@ mod tests {
         for count in 1..5 {
             let first = 1000;
             let want: Vec<_> = (0..count).rev().map(|at| first + at * POINTER).collect();
-            assert_eq!(called(notified_begin(first, count), first + count * POINTER), want);
+            assert_eq!(called(destructor_list_begin(first, count), first + count * POINTER), want);
         }
     }
 }

@@ -104,7 +104,7 @@ struct Region {
 
 /// What happens to tasks; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum PathEvent {
+enum TaskEventKind {
     Rests,
     Creates,
     Ends,
@@ -117,9 +117,9 @@ enum PathEvent {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct CriticalEvent {
+struct TaskEvent {
     at: f64,
-    what: PathEvent,
+    what: TaskEventKind,
     task: u64,
     /// The other task, the region, or the lane.
     other: u64,
@@ -170,16 +170,16 @@ fn time_of_work(timeline: &Timeline) -> f64 {
     })
 }
 
-fn events(trace: &Trace, timeline: &Timeline) -> Vec<CriticalEvent> {
+fn events(trace: &Trace, timeline: &Timeline) -> Vec<TaskEvent> {
     let mut events = Vec::new();
-    let mut put = |at, what, task, other, name| events.push(CriticalEvent { at, what, task, other, name });
+    let mut put = |at, what, task, other, name| events.push(TaskEvent { at, what, task, other, name });
     let unmeasured = trace.unmeasured_tasks();
     let is_measured_work = |s: &TimelineStretch| {
         s.kind.is_work() && s.kind != LaneActivity::Short && s.task != 0 && !unmeasured.contains(&s.task)
     };
     for (lane, stretch) in timeline.all().filter(|(_, s)| is_measured_work(s)) {
-        put(stretch.begin, PathEvent::Works, stretch.task, lane as u64, stretch.name);
-        put(stretch.end, PathEvent::Rests, stretch.task, lane as u64, None);
+        put(stretch.begin, TaskEventKind::Works, stretch.task, lane as u64, stretch.name);
+        put(stretch.end, TaskEventKind::Rests, stretch.task, lane as u64, None);
     }
     // The first slices of waits, regions and implicit tasks that are cut in pieces.
     let mut open: HashMap<(u64, u32), f64> = HashMap::new();
@@ -190,37 +190,37 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<CriticalEvent> {
         match slice.category {
             Category::Task => {
                 if let Some(made) = slice.made {
-                    put(made.at, PathEvent::Creates, made.parent, slice.task, None);
-                    put(slice.begin, PathEvent::Begins, slice.task, 0, None);
+                    put(made.at, TaskEventKind::Creates, made.parent, slice.task, None);
+                    put(slice.begin, TaskEventKind::Begins, slice.task, 0, None);
                 }
                 if slice.ends {
-                    put(slice.end, PathEvent::Ends, slice.task, 0, None);
+                    put(slice.end, TaskEventKind::Ends, slice.task, 0, None);
                 }
             }
             Category::Implicit => {
                 begun.entry(slice.task).or_insert_with(|| {
-                    put(slice.begin, PathEvent::Begins, slice.task, slice.region, None);
+                    put(slice.begin, TaskEventKind::Begins, slice.task, slice.region, None);
                     slice.begin
                 });
                 if slice.ends {
-                    put(slice.end, PathEvent::Ends, slice.task, slice.region, None);
+                    put(slice.end, TaskEventKind::Ends, slice.task, slice.region, None);
                 }
             }
             Category::Region => {
                 open.entry((slice.region, u32::MAX)).or_insert_with(|| {
-                    put(slice.begin, PathEvent::Forks, slice.task, slice.region, None);
+                    put(slice.begin, TaskEventKind::Forks, slice.task, slice.region, None);
                     slice.begin
                 });
                 if slice.ends {
-                    put(slice.end, PathEvent::Joins, slice.task, slice.region, None);
+                    put(slice.end, TaskEventKind::Joins, slice.task, slice.region, None);
                 }
             }
             Category::Wait => {
                 let since = *open.entry((slice.task, slice.name)).or_insert(slice.begin);
                 if slice.ends {
                     open.remove(&(slice.task, slice.name));
-                    put(since, PathEvent::Arrives, slice.task, 0, Some(slice.name));
-                    put(slice.end, PathEvent::Leaves, slice.task, 0, Some(slice.name));
+                    put(since, TaskEventKind::Arrives, slice.task, 0, Some(slice.name));
+                    put(slice.end, TaskEventKind::Leaves, slice.task, 0, Some(slice.name));
                 }
             }
             Category::Sleep
@@ -234,7 +234,9 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<CriticalEvent> {
     let is_taskgroup = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "taskgroup");
     let is_taskwait =
         |name: Option<u32>| name.is_some_and(|n| matches!(trace.names.get(n), "taskwait" | "dependence"));
-    for event in events.iter_mut().filter(|e| matches!(e.what, PathEvent::Arrives | PathEvent::Leaves)) {
+    for event in
+        events.iter_mut().filter(|e| matches!(e.what, TaskEventKind::Arrives | TaskEventKind::Leaves))
+    {
         event.other = match event.name {
             name if is_barrier(name) => BARRIER,
             name if is_taskgroup(name) => TASKGROUP,
@@ -245,7 +247,7 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<CriticalEvent> {
     events
 }
 
-/// What waits are, in `CriticalEvent::other`.
+/// What waits are, in `TaskEvent::other`.
 const BARRIER: u64 = 0;
 const TASKWAIT: u64 = 1;
 const TASKGROUP: u64 = 2;
@@ -265,34 +267,34 @@ impl Walk {
         })
     }
 
-    fn take(&mut self, event: &CriticalEvent) {
-        let CriticalEvent { at, what, task, other, name } = *event;
+    fn take(&mut self, event: &TaskEvent) {
+        let TaskEvent { at, what, task, other, name } = *event;
         match what {
-            PathEvent::Works => self.open_task(task).works = Some((other as usize, at, name)),
-            PathEvent::Rests => {
+            TaskEventKind::Works => self.open_task(task).works = Some((other as usize, at, name)),
+            TaskEventKind::Rests => {
                 self.advance(task, at);
                 self.open_task(task).works = None;
             }
-            PathEvent::Creates => {
+            TaskEventKind::Creates => {
                 let chain = self.advance(task, at);
                 let region = self.open_task(task).region;
                 let child = self.open_task(other);
                 (child.chain, child.parent, child.region) = (chain, task, region);
             }
-            PathEvent::Begins => self.begins(task, other),
-            PathEvent::Ends => self.ends(task, other),
-            PathEvent::Forks => {
+            TaskEventKind::Begins => self.begins(task, other),
+            TaskEventKind::Ends => self.ends(task, other),
+            TaskEventKind::Forks => {
                 let chain = self.advance(task, at);
                 self.regions.entry(other).or_default().start = Some(chain);
             }
-            PathEvent::Joins => {
+            TaskEventKind::Joins => {
                 let end = self.regions.remove(&other).and_then(|region| region.end);
                 let open_task = self.open_task(task);
                 open_task.chain = open_task.chain.longer(end.unwrap_or(Chain::EMPTY));
             }
-            PathEvent::Arrives if other == BARRIER => self.arrives(task),
-            PathEvent::Leaves => self.leaves(task, other),
-            PathEvent::Arrives => {}
+            TaskEventKind::Arrives if other == BARRIER => self.arrives(task),
+            TaskEventKind::Leaves => self.leaves(task, other),
+            TaskEventKind::Arrives => {}
         }
     }
 

@@ -41,7 +41,7 @@ mod thief;
 pub use names::{PACE, RankRange};
 pub use thief::{ATTEMPTS, TIPS, Thief, Tip};
 
-use names::RankNames;
+use names::WaitingThieves;
 use std::collections::VecDeque;
 
 /// How much a thief is given at once (`OMPX_STEAL`).
@@ -74,12 +74,12 @@ pub struct StealQueue<T> {
     /// The oldest first.
     waiting: VecDeque<StealableRegion<T>>,
     /// Devices that got nothing, and have not been notified of work since.
-    names: RankNames,
+    names: WaitingThieves,
 }
 
 impl<T> Default for StealQueue<T> {
     fn default() -> Self {
-        Self { under_way: Vec::new(), waiting: VecDeque::new(), names: RankNames::default() }
+        Self { under_way: Vec::new(), waiting: VecDeque::new(), names: WaitingThieves::default() }
     }
 }
 
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn who_got_nothing_is_reported_once() {
+    fn a_thief_without_answer_is_notified_once() {
         let place = RankRange { device: Some(0), devices: 4 };
         let mut q = queue(&[]);
         for thief in [3, 2, 3] {

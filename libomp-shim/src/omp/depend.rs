@@ -104,7 +104,7 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
         array::ahead::before(here, task_ref, items.clone());
     }
     let mut flags = task_ref.flags();
-    if resident::is_used() && !flags.has(TaskFlags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
+    if resident::is_used() && !flags.has(TaskFlags::STAYS_RESIDENT) && !ult::mutant!(task_finds_old_bytes) {
         flags = flags.with(TaskFlags::LOOKS);
         task_ref.set_flags(flags);
     }

@@ -88,7 +88,7 @@ impl TaskFlags {
     pub const REDUCES: Self = Self(512);
     /// A target region that itself looks after data that other regions have left on devices
     /// ([`super::device::resident`]).
-    pub const KEEPS: Self = Self(1024);
+    pub const STAYS_RESIDENT: Self = Self(1024);
     /// The task depends on tasks that may have left data on a device. Those data are brought back
     /// first.
     pub const LOOKS: Self = Self(2048);

@@ -41,7 +41,7 @@ impl RankRange {
 
 /// See above.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RankNames {
+pub struct WaitingThieves {
     left: VecDeque<usize>,
     /// Occasions without a name since the last lifeline, and how many there have to be.
     occasions: u32,
@@ -50,13 +50,13 @@ pub struct RankNames {
     lifeline: u32,
 }
 
-impl Default for RankNames {
+impl Default for WaitingThieves {
     fn default() -> Self {
         Self { left: VecDeque::new(), occasions: 0, pace: 1, lifeline: 0 }
     }
 }
 
-impl RankNames {
+impl WaitingThieves {
     /// This device is to be notified.
     pub fn leave(&mut self, device: usize) {
         if !self.left.contains(&device) {
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_first_and_each_is_reported_once() {
-        let mut names = RankNames::default();
+    fn names_go_first_and_each_is_passed_on_once() {
+        let mut names = WaitingThieves::default();
         [5, 6, 5, 7].into_iter().for_each(|name| names.leave(name));
         let place = RankRange { device: Some(6), devices: 8 };
         let notified: [_; 4] = core::array::from_fn(|_| names.next(place, [Some(6), Some(5)]));
@@ -100,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn lifelines_are_reported_more_and_more_rarely() {
-        let mut names = RankNames::default();
+    fn lifelines_are_passed_on_more_and_more_rarely() {
+        let mut names = WaitingThieves::default();
         let place = RankRange { device: Some(0), devices: 5 };
         let notified: Vec<_> = (1..400).filter_map(|at| Some((at, names.next(place, [None; 2])?))).collect();
         assert_eq!(notified[..7], [(1, 1), (3, 2), (7, 4), (15, 1), (31, 2), (63, 4), (127, 1)]);

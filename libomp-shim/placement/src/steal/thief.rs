@@ -32,7 +32,7 @@ impl Tip {
 
 /// Which rank a thief has asked that has not answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum ThiefAsked {
+enum PendingQuestion {
     Nobody,
     /// By a tip.
     Origin,
@@ -43,7 +43,7 @@ enum ThiefAsked {
 /// When a device may ask.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Thief {
-    asked: ThiefAsked,
+    asked: PendingQuestion,
     /// Aborted steals before it asks no more: without a tip, and by tips.
     left: [u32; 2],
     limits: [u32; 2],
@@ -60,7 +60,7 @@ impl Thief {
     /// With other limits than [`ATTEMPTS`] and [`TIPS`].
     #[must_use]
     pub fn with_limits(attempts: u32, tips: u32) -> Self {
-        Self { asked: ThiefAsked::Nobody, left: [attempts, tips], limits: [attempts, tips], tip: None }
+        Self { asked: PendingQuestion::Nobody, left: [attempts, tips], limits: [attempts, tips], tip: None }
     }
 
     fn followed(&self) -> Option<usize> {
@@ -70,24 +70,24 @@ impl Thief {
     /// May it ask a rank? Not while an answer is to come, nor after too many aborted steals.
     #[must_use]
     pub fn may_ask(&self) -> bool {
-        self.asked == ThiefAsked::Nobody && (self.left[0] > 0 || self.followed().is_some())
+        self.asked == PendingQuestion::Nobody && (self.left[0] > 0 || self.followed().is_some())
     }
 
     /// It asks: the origin that it knows of, or any rank (`None`).
     pub fn asks(&mut self) -> Option<usize> {
         let origin = self.followed();
-        self.asked = if origin.is_some() { ThiefAsked::Origin } else { ThiefAsked::Anybody };
+        self.asked = if origin.is_some() { PendingQuestion::Origin } else { PendingQuestion::Anybody };
         origin
     }
 
     /// The answer of `victim` has come; an aborted steal may bring a tip.
     pub fn is_answered(&mut self, victim: usize, success: bool, tip: Option<Tip>) {
-        let asked = core::mem::replace(&mut self.asked, ThiefAsked::Nobody);
+        let asked = core::mem::replace(&mut self.asked, PendingQuestion::Nobody);
         if success {
             self.left = self.limits;
             return;
         }
-        let left = &mut self.left[usize::from(asked == ThiefAsked::Origin)];
+        let left = &mut self.left[usize::from(asked == PendingQuestion::Origin)];
         *left = left.saturating_sub(1);
         self.tip = self.tip.filter(|tip| tip.origin != victim).or(tip);
     }
@@ -132,7 +132,7 @@ mod tests {
     const FAR: Tip = Tip { origin: 7, waiting: 5 };
 
     #[test]
-    fn a_thief_attempts_until_a_region_comes() {
+    fn a_thief_asks_as_often_as_it_may() {
         let mut thief = Thief::default();
         for _ in 0..ATTEMPTS {
             assert!(thief.may_ask());
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tip_dies_by_being_reported_and_by_time() {
+    fn a_tip_dies_by_being_passed_on_and_by_time() {
         let mut thief = Thief::default();
         thief.take_tip(FAR);
         assert_eq!(thief.tip_for(7), None, "who asks has it");

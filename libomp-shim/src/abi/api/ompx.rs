@@ -170,7 +170,7 @@ pub unsafe extern "C-unwind" fn ompx_suspend_until(
 /// What `ompx_suspend_for` waits for: `ompx_message_t`.
 #[repr(C)]
 #[derive(Debug)]
-pub struct OmpxAwaited {
+pub struct OmpxMessage {
     call: *const c_char,
     rank: c_int,
     tag: c_int,
@@ -191,11 +191,11 @@ pub extern "C" fn ompx_checks() -> c_int {
 pub unsafe extern "C-unwind" fn ompx_suspend_for(
     ready: unsafe extern "C" fn(*mut c_void) -> c_int,
     argument: *mut c_void,
-    message: *const OmpxAwaited,
+    message: *const OmpxMessage,
 ) {
     // SAFETY: as the caller says.
     let message = unsafe { message.as_ref() }.filter(|_| check::is_on());
-    let what = message.map_or(WaitTarget::Library, |&OmpxAwaited { call, rank, tag, end }| {
+    let what = message.map_or(WaitTarget::Library, |&OmpxMessage { call, rank, tag, end }| {
         let call = if call.is_null() {
             "a library".into()
         } else {

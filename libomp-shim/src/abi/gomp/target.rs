@@ -316,7 +316,7 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
     let flags = TaskFlags::UNTIED
         .with(TaskFlags::TARGET)
         .with_if(deferred.place.may_be_a_device(), TaskFlags::OFFLOADED)
-        .with_if(deferred.place.stays_resident(), TaskFlags::KEEPS);
+        .with_if(deferred.place.stays_resident(), TaskFlags::STAYS_RESIDENT);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.

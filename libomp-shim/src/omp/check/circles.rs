@@ -197,20 +197,20 @@ pub fn all() -> Vec<RankWait> {
     let locks = locks::all();
     let rank = cluster().map_or(0, |cluster| cluster.rank);
     with(|book| {
-        let teller = Teller { book, locks: &locks, rank };
+        let teller = WaitDescriber { book, locks: &locks, rank };
         let running = book.waits.iter().map(|(&number, waiting)| teller.running(number, waiting));
         let lined_up = book.members.iter().filter(|(_, member)| member.is_task && member.lacks != 0);
         running.chain(lined_up.map(|(&node, member)| teller.lined_up(node, member))).collect()
     })
 }
 
-struct Teller<'a> {
+struct WaitDescriber<'a> {
     book: &'a TaskBook,
     locks: &'a [(usize, LockHolder)],
     rank: u32,
 }
 
-impl Teller<'_> {
+impl WaitDescriber<'_> {
     fn running(&self, number: u64, waiting: &TaskWaitRecord) -> RankWait {
         let what = match waiting.what {
             For::Lock(_) => "in omp_set_lock",

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, Once, PoisonError};
 
 use super::place::{CodePosition, CodeSource};
-use super::reports::{About, report_of};
+use super::reports::{About, report_at};
 use crate::omp::exit;
 use crate::omp::task::Task;
 
@@ -67,7 +67,7 @@ unsafe extern "C" fn look(_: c_int, _: *mut c_void) {
         let task = unsafe { &*(task as *const Task) };
         if task.awaits_event() {
             let waits = task.waiter().map_or_else(String::new, |who| format!(", and {who} waits for it"));
-            report_of(
+            report_at(
                 About::Event,
                 place,
                 format_args!(

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::place::{CodePosition, CodeSource};
-use super::reports::{About, Participant, report_of};
+use super::reports::{About, Participant, report_at};
 
 /// The task that has set a lock, and where.
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ pub fn about_to_set(lock: usize) -> Option<LockHolder> {
     }
     let me = LockHolder::me();
     if let Some(before) = holder(lock).filter(|before| before.who.is(&me.who)) {
-        report_of(
+        report_at(
             About::SetTwice,
             me.place,
             format_args!(
@@ -120,13 +120,13 @@ fn look_at_owner(lock: usize, routine: &str) {
     }
     let place = CodePosition::of_caller(CodeSource::NONE);
     match holder.filter(|holder| !holder.is_robbed) {
-        None => report_of(
+        None => report_at(
             About::Unset,
             place,
             format_args!("{routine} of a lock that nobody has set, by {me}, at {place}; nothing is unset"),
         ),
         Some(LockHolder { who, place: before, .. }) => {
-            report_of(
+            report_at(
                 About::Unset,
                 place,
                 format_args!(
@@ -145,7 +145,7 @@ pub fn destroyed(lock: usize, is_locked: bool, routine: &str) {
     let holder = with(|held| held.remove(&lock));
     if let (true, Some(LockHolder { who, place: before, is_robbed: false })) = (is_locked, holder) {
         let place = CodePosition::of_caller(CodeSource::NONE);
-        report_of(
+        report_at(
             About::Destroyed,
             place,
             format_args!(

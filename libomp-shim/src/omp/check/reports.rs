@@ -49,7 +49,7 @@ fn is_kept_quiet(about: About) -> bool {
 }
 
 /// [`report`], of one place.
-pub fn report_of(about: About, place: CodePosition, what: impl fmt::Display) {
+pub fn report_at(about: About, place: CodePosition, what: impl fmt::Display) {
     report(about, (place.address, place.address), what);
 }
 

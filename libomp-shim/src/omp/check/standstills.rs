@@ -53,7 +53,7 @@ fn look_again_and_again() {
         for one in &all {
             let (began, _) = *since.entry(one.worker()).or_insert((now, one.switch_count));
             if now - began >= LONG {
-                report_of_it(one);
+                report_standstill(one);
             }
         }
     }
@@ -69,7 +69,7 @@ fn take_no_signals() {
     }
 }
 
-fn report_of_it(one: &Standing) {
+fn report_standstill(one: &Standing) {
     let (stack, sleeps) = (one.stack(), one.sleeps());
     if !one.goes_on_standing() {
         return;

@@ -78,12 +78,12 @@ impl CheckVerdict {
 
 fn line_of_cycle(cycle: &Cycle<'_>) -> String {
     let parts: Vec<String> =
-        cycle.waits.iter().map(|(rank, wait, need)| reports(*rank, wait, Some(need))).collect();
+        cycle.waits.iter().map(|(rank, wait, need)| describe(*rank, wait, Some(need))).collect();
     let seen = if cycle.is_certain { "" } else { "as far as the runtime sees " };
     format!("GANGWAY_CHECK: a cycle, {seen}none of these can go on: {}", parts.join("; "))
 }
 
-fn reports(rank: usize, wait: &RankWait, need: Option<&RankNeed>) -> String {
+fn describe(rank: usize, wait: &RankWait, need: Option<&RankNeed>) -> String {
     let need = need.or_else(|| wait.needs.first()).map_or("something", |need| &need.what);
     format!("rank {rank}: {} waits for {need}", wait.who)
 }
@@ -113,7 +113,7 @@ fn line_of_nobody(ranks: &[RankSample]) -> String {
                 .waits
                 .iter()
                 .filter(|wait| wait.is_code == is_code)
-                .map(|wait| reports(rank, wait, None))
+                .map(|wait| describe(rank, wait, None))
                 .collect()
         };
         ranks.iter().enumerate().flat_map(of)
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_reported_after_some_looks_that_say_the_same() {
+    fn a_stop_of_all_ranks_is_reported_after_some_looks_that_say_the_same() {
         let stuck = || vec![rank(vec![wait(1, None, Some(value(0, 1)))]), RankSample::default()];
         let mut verdict = CheckVerdict::default();
         assert!(verdict.look(stuck()).is_empty() && verdict.look(stuck()).is_empty());

@@ -27,11 +27,11 @@ pub const ANY_GPU: i32 = 0x4000_0001;
 
 /// By parent: the device that its next task is to use. By task: the device that it was made for.
 static WISHES: ByTask<i64> = ByTask::new();
-static BORROWED: ByTask<Vec<Borrowed>> = ByTask::new();
+static STREAMS: ByTask<Vec<TaskStream>> = ByTask::new();
 
 /// A stream while a task has it.
 #[derive(Clone)]
-struct Borrowed {
+struct TaskStream {
     slot: &'static DeviceSlot,
     stream: Stream,
     /// What was current on the kernel thread before.
@@ -85,7 +85,7 @@ pub fn exists(number: i32) -> bool {
 pub fn of_task_and_parents(here: CurrentThread, slot: &DeviceSlot) -> u32 {
     let tasks = core::iter::successors(Some(here.task), |task| task.parent());
     // Flags are the running task's own: those of the others are not looked at.
-    let streams = tasks.flat_map(|task| BORROWED.of(task).unwrap_or_default());
+    let streams = tasks.flat_map(|task| STREAMS.of(task).unwrap_or_default());
     streams.filter(|borrowed| borrowed.slot.number == slot.number).count() as u32
 }
 
@@ -107,7 +107,7 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, R
     }
     let wished = || WISHES.of(task).filter(|_| task.flags().has(TaskFlags::QUEUES));
     let number = number.or_else(wished).unwrap_or_else(|| task.icv.get().default_device.into());
-    let mut all = BORROWED.of(task).unwrap_or_default();
+    let mut all = STREAMS.of(task).unwrap_or_default();
     if let Some(borrowed) =
         all.iter().find(|borrowed| number == i64::from(ANY_GPU) || i64::from(borrowed.slot.number) == number)
     {
@@ -124,7 +124,7 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, R
     let handle = borrowed.stream.handle;
     core::mem::forget(slot.begin()); // ends in `close`
     all.push(borrowed);
-    BORROWED.set(task, Some(all));
+    STREAMS.set(task, Some(all));
     task.set_flags(task.flags().with(TaskFlags::STREAMS));
     Ok(handle)
 }
@@ -133,11 +133,11 @@ fn open(
     slot: &'static DeviceSlot,
     after: &[DeviceOperation],
     priority: u32,
-) -> Result<Borrowed, DeviceFailure> {
+) -> Result<TaskStream, DeviceFailure> {
     let stream = slot.device.open_stream(priority)?;
     let ready = slot.device.put_behind(stream.id, after).and_then(|()| slot.device.bind());
     match ready {
-        Ok(before) => Ok(Borrowed { slot, stream, before }),
+        Ok(before) => Ok(TaskStream { slot, stream, before }),
         Err(why) => {
             slot.device.close_stream(stream.id);
             Err(why)
@@ -145,7 +145,7 @@ fn open(
     }
 }
 
-fn close(borrowed: &Borrowed) {
+fn close(borrowed: &TaskStream) {
     borrowed.slot.device.close_stream(borrowed.stream.id);
     drop(RunningRegion(borrowed.slot));
 }
@@ -169,7 +169,7 @@ pub fn wait_for_work_with(
     mut complete: impl FnMut(&'static DeviceSlot, DeviceOperation) -> Result<(), DeviceFailure>,
     over: impl FnOnce(bool),
 ) -> Result<(), (&'static DeviceSlot, DeviceFailure)> {
-    let all = BORROWED.take(here.task).unwrap_or_default();
+    let all = STREAMS.take(here.task).unwrap_or_default();
     WISHES.take(here.task);
     for borrowed in all.iter().rev() {
         borrowed.slot.device.unbind(borrowed.before);
