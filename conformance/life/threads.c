@@ -186,6 +186,23 @@ static int address_space_more(void)
 {
     return in_space(150);
 }
+/* A process for each limit, so that what is left beside the stacks is little now and much then. Each says
+ * that it runs smaller teams, which is known. */
+static int space_of_each_size(void)
+{
+    int right = 1;
+    for (int megabytes = 20; megabytes < 270; megabytes += 3) {
+        pid_t child = fork();
+        if (!child)
+            _exit(!freopen("/dev/null", "w", stderr) || !in_space(megabytes));
+        int state = 0;
+        if (waitpid(child, &state, 0) != child || state) {
+            fprintf(stderr, "%d MiB: state %x\n", megabytes, state);
+            right = 0;
+        }
+    }
+    return right;
+}
 static int address_space_after(void)
 {
     return region() && tasks() && nested() && in_space(60);
@@ -235,6 +252,7 @@ int main(int argc, char **argv)
                                         {"address_space_none", address_space_none},
                                         {"address_space_tasks", address_space_tasks},
                                         {"address_space_more", address_space_more},
+                                        {"space_of_each_size", space_of_each_size},
                                         {"address_space_after", address_space_after},
                                         {"quota", quota},
                                         {0, 0}};

@@ -37,6 +37,8 @@ const HEADER: usize = 64;
 const MARK: usize = 0x676e_7761_7961_6c74;
 /// Below the alternate stack; larger than any page.
 const ALTERNATE_GUARD: usize = 64 << 10;
+/// Bytes of address space that an alternate stack takes.
+pub(crate) const ALTERNATE_SPACE: usize = ALTERNATE_GUARD + HEADER + ALTERNATE;
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
@@ -154,7 +156,7 @@ pub fn leave_kernel_thread() {
     unsafe {
         let off = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
         set_alternate(&off);
-        libc::munmap(header.sub(ALTERNATE_GUARD).cast(), ALTERNATE_GUARD + HEADER + ALTERNATE);
+        libc::munmap(header.sub(ALTERNATE_GUARD).cast(), ALTERNATE_SPACE);
     }
 }
 
@@ -167,7 +169,7 @@ pub(crate) fn current_alternate() -> libc::stack_t {
 
 /// Maps guard, header and alternate stack; returns the stack's lowest byte.
 fn map_alternate() -> Option<*mut u8> {
-    let length = ALTERNATE_GUARD + HEADER + ALTERNATE;
+    let length = ALTERNATE_SPACE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
     // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows it.
     unsafe {

@@ -18,10 +18,11 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, TryLockError};
 
+use crate::fault;
 use crate::observer::{self, SchedulerEvent};
 use crate::sched;
 use crate::signals;
-use crate::stack::kernel;
+use crate::stack::{self, kernel, promised};
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
 
@@ -382,7 +383,11 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     let record = worker::take_record();
     record.share(shared);
     record.set_runs_on_kernel_stack(!shared && sched::jobs_run_on_own_stacks());
-    if let Err(error) = spawn_kernel_thread(record, first_mask) {
+    let started = match promised::has_room(address_space(record)) {
+        true => spawn_kernel_thread(record, first_mask),
+        false => Err(std::io::ErrorKind::OutOfMemory.into()),
+    };
+    if let Err(error) = started {
         worker::put_back_record(record);
         return Err(error);
     }
@@ -395,18 +400,40 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
 /// is [`Worker::runs_on_kernel_stack`].
 const IDLE_LOOP_STACK: usize = 256 << 10;
 
-/// Starts a kernel thread for `record`. The thread opens its signal mask when it is registered.
-/// `mask` computes that mask from the mask of the calling thread.
-fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -> std::io::Result<()> {
-    let program = if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 };
+/// Is there address space for one more worker, with a stack of `stack_size` bytes for its
+/// assignment? Only a limit (`RLIMIT_AS`) says no. Any thread.
+pub(crate) fn has_space_for_worker(stack_size: usize) -> bool {
+    promised::has_room(
+        kernel::address_space(kernel_stack(0)) + fault::ALTERNATE_SPACE + stack::address_space(stack_size),
+    )
+}
+
+/// Bytes of address space that a worker of this record takes.
+fn address_space(record: &Worker) -> usize {
+    kernel::address_space(kernel_stack(program_stack(record))) + fault::ALTERNATE_SPACE
+}
+
+/// The part of a worker's kernel stack that the program's code uses.
+fn program_stack(record: &Worker) -> usize {
+    if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 }
+}
+
+/// Bytes of a worker's kernel stack, of which the program's code uses `program`.
+fn kernel_stack(program: usize) -> usize {
     // SAFETY: plain POSIX calls on a local, initialised object.
-    let least = unsafe {
+    unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
         let least = minimal_stack(&attributes);
         libc::pthread_attr_destroy(&mut attributes);
         IDLE_LOOP_STACK + program + least
-    };
+    }
+}
+
+/// Starts a kernel thread for `record`. The thread opens its signal mask when it is registered.
+/// `mask` computes that mask from the mask of the calling thread.
+fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -> std::io::Result<()> {
+    let least = kernel_stack(program_stack(record));
     kernel::start_thread(least, kernel_thread_main, core::ptr::from_ref(record).cast_mut().cast(), |before| {
         // ORDERING: Relaxed; creating the thread publishes it.
         record.first_mask.store(mask(before), Ordering::Relaxed);

@@ -240,6 +240,20 @@ pub fn take(size: usize) -> io::Result<Stack> {
     }
 }
 
+/// As [`take`], but a stack is mapped only where address space is left for everything else
+/// ([`promised`]).
+///
+/// # Errors
+/// As [`take`], and where there is no room.
+pub(crate) fn take_with_room(size: usize) -> io::Result<Stack> {
+    let size = round(size).ok_or(io::ErrorKind::InvalidInput)?;
+    match take_pooled(size) {
+        Some(stack) => Ok(stack),
+        None if promised::has_room(mapping(size)) => Stack::map(size),
+        None => Err(io::ErrorKind::OutOfMemory.into()),
+    }
+}
+
 /// Gives the stack back to the pool, or to the kernel above [`POOLED_MAX`]. No thread runs on the
 /// stack any more, the caller included.
 ///
@@ -382,6 +396,11 @@ fn round(size: usize) -> Option<usize> {
 /// Bytes of the whole mapping of a stack with `size` usable bytes.
 fn mapping(size: usize) -> usize {
     GUARD + size + HEADER
+}
+
+/// Bytes of address space that a stack of `size` usable bytes takes. Any thread.
+pub(crate) fn address_space(size: usize) -> usize {
+    round(size).map_or(usize::MAX, mapping)
 }
 
 /// Bytes of a page.

@@ -507,6 +507,13 @@ unsafe fn run_with_by_other_means(fs: usize) {
     }
 }
 
+/// The address space that a donor takes, and how many there are: for a region that asks whether
+/// there is room ([`crate::stack::promised`]). Any thread.
+pub(crate) fn space() -> crate::stack::promised::BlockSpace {
+    let bytes = if crate::worker::uses_tls_blocks() { donor::address_space() } else { 0 };
+    crate::stack::promised::BlockSpace { bytes, existing: count() }
+}
+
 /// The number of donors made in this process; a child of a fork starts at zero. Any thread.
 pub fn count() -> usize {
     // ORDERING: Relaxed; a statistic.

@@ -74,26 +74,19 @@ impl Ult {
         }
     }
 
-    /// A ULT that starts in `entry` on a stack of `size` bytes, with its descriptor at the stack's
-    /// top, so that only the stack is mapped. The reason: a suspended thread may hold the lock of
-    /// the program's allocator, so the scheduler must not allocate here. Given back by
+    /// A ULT that starts in `entry` on this stack, with its descriptor at the stack's top, so that
+    /// nothing but the stack is needed. The reason: a suspended thread may hold the lock of the
+    /// program's allocator, so the scheduler must not allocate here. Given back by
     /// [`Ult::retire_runner`].
-    ///
-    /// # Errors
-    /// The operating system's, when no stack can be mapped.
-    pub(crate) fn on_own_stack(
-        size: usize,
-        entry: unsafe extern "C" fn(usize) -> !,
-    ) -> std::io::Result<*mut Self> {
+    pub(crate) fn on_own_stack(stack: stack::Stack, entry: unsafe extern "C" fn(usize) -> !) -> *mut Self {
         const DESCRIPTOR_BYTES: usize = size_of::<Ult>().next_multiple_of(64);
-        let stack = stack::take(size)?;
         // SAFETY: the stack is fresh, mapped, ours alone, and larger than the descriptor; its end
         // is 64-byte aligned.
         unsafe {
             let ult = stack.top().sub(DESCRIPTOR_BYTES).cast::<Self>();
             ult.write(Self::native());
             (*ult).attach_stack(stack, ult.cast(), entry);
-            Ok(ult)
+            ult
         }
     }
 
@@ -101,7 +94,7 @@ impl Ult {
     /// nothing but the stack.
     ///
     /// # Errors
-    /// As [`Ult::on_own_stack`].
+    /// The operating system's, when no stack can be mapped.
     pub(crate) fn furnish(
         &mut self,
         size: usize,

@@ -83,8 +83,11 @@ const STAND_IN_STACK_BYTES: usize = 256 << 10;
 
 /// Has a spare kernel thread take over the contexts that wait behind the running code of this
 /// worker. That code blocks in the kernel, or cannot be interrupted. Any thread may call this, and
-/// it does not wait. Without a spare kernel thread it has no effect.
+/// it does not wait. Without a spare kernel thread, or address space for one, it has no effect.
 pub fn hand_off(watched: &'static Watched) {
+    if !pool::has_space_for_worker(STAND_IN_STACK_BYTES) {
+        return;
+    }
     let blocked = Worker::of(watched);
     let mut spare = Vec::with_capacity(1);
     pool::acquire(1, &mut spare);

@@ -20,8 +20,8 @@ use super::{
 use crate::gang::GangTag;
 use crate::observer::{self, SchedulerEvent};
 use crate::spawn::{UltStart, UltTlsBlock};
-use crate::stack::promised;
-use crate::tls_block::TlsBlock;
+use crate::stack::{self, promised};
+use crate::tls_block::{self, TlsBlock};
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Role, ThreadMode, Worker, WorkerOwn};
 
@@ -72,7 +72,7 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
 
 /// Provides runner stacks for the `threads` further threads of a region; see [`promised::promise`].
 pub fn promise_stacks(threads: usize) -> (usize, usize) {
-    let stacks = promised::promise(threads, runner_stack_size());
+    let stacks = promised::promise(threads, runner_stack_size(), tls_block::space());
     if promised::is_limited() {
         // From here on every switch between threads calls `retire_idle`.
         super::threads_differ();
@@ -184,16 +184,19 @@ const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
 fn new_runner() -> *mut Ult {
     let mut since = None;
     loop {
-        let error = match Ult::on_own_stack(runner_stack_size(), runner_main) {
-            Ok(ult) => return ult,
-            Err(error) => error,
+        // A stack beyond the promised ones is mapped only where memory is left for the rest, until
+        // the time is over.
+        let may_wait = promised::is_limited()
+            && since.get_or_insert_with(Instant::now).elapsed() < PROMISED_STACK_TIMEOUT;
+        let found = match may_wait {
+            true => stack::take_with_room(runner_stack_size()),
+            false => stack::take(runner_stack_size()),
         };
-        if !promised::is_limited()
-            || since.get_or_insert_with(Instant::now).elapsed() > PROMISED_STACK_TIMEOUT
-        {
-            no_stack(&error);
+        match found {
+            Ok(stack) => return Ult::on_own_stack(stack, runner_main),
+            Err(_) if may_wait => crate::park::give_core(),
+            Err(error) => no_stack(&error),
         }
-        crate::park::give_core();
     }
 }
 

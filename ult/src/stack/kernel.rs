@@ -72,6 +72,13 @@ pub(crate) fn join(id: libc::pthread_t) {
     }
 }
 
+/// Bytes of address space of a stack of at least `min_bytes` bytes, with its inaccessible page.
+pub(crate) fn address_space(min_bytes: usize) -> usize {
+    // SAFETY: only asks.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    page + min_bytes.next_multiple_of(page)
+}
+
 /// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C
 /// library, whose function the library replaces: that one keeps the name as the OpenMP thread's, in
 /// memory of the program's allocator.

@@ -14,15 +14,36 @@
 //! layer above).
 //!
 //! Tried and rejected: mapping as many stacks for every region on every machine (a system call per
-//! thread and 16 KiB of page tables where no limit is set).
-use core::ptr;
+//! thread and 16 KiB of page tables where no limit is set). Finding out by a mapping whether there
+//! is room: while it exists, another thread's `malloc` fails, and the program ends.
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::Once;
 
 use super::Stack;
+use crate::pool::ForkMutex;
+use crate::proc_file;
 
 /// Address space that is left for everything else when stacks are mapped ahead, bytes: what a team
-/// of that size, its tasks and the program's next allocations need to go on.
-const LEFT_OVER: usize = 4 << 20;
+/// of that size, its tasks and the program's next allocations need to go on. Chosen: twice
+/// [`LEFT_BY_WORKERS`], so that two more workers of 1.9 MiB find room.
+const LEFT_OVER: usize = 8 << 20;
+
+/// Address space that is left when a kernel thread is started, bytes. Chosen: the C library asks
+/// for memory by the megabyte once its heap cannot grow, and tasks take theirs by 64 KiB.
+const LEFT_BY_WORKERS: usize = 4 << 20;
+
+/// Address space that the C library reserves for the heap of a thread, bytes (glibc,
+/// `HEAP_MAX_SIZE`). A thread that finds less gets a page for each of its allocations.
+const ARENA: usize = 64 << 20;
+
+/// The TLS blocks of a region's threads, which take address space as the stacks do.
+#[derive(Clone, Copy)]
+pub struct BlockSpace {
+    /// Address space of one, bytes; 0 where threads have none of their own.
+    pub bytes: usize,
+    /// How many exist.
+    pub existing: usize,
+}
 
 /// The most threads that a region has asked for without a limit; teams up to that size ask no more.
 ///
@@ -78,6 +99,8 @@ pub(super) fn forget_after_fork() {
     IN_USE_AT_LIMIT.store(0, Relaxed);
     // ORDERING: as above.
     FOR_JOBS.store(0, Relaxed);
+    // SAFETY: the child of a fork, with one thread.
+    unsafe { COUNTING.forget(()) };
 }
 
 /// Whether a region of `threads` further threads has to ask [`promise`]. One load.
@@ -95,13 +118,14 @@ pub fn is_limited() -> bool {
     LIMITED.load(Relaxed)
 }
 
-/// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns two
-/// numbers: the threads for which there is room, and the count to pass to [`release`] at the
-/// region's end (zero where the address space has no limit).
+/// Sees to stacks of at least `size` usable bytes, and to room for `blocks`, for `threads` threads
+/// of a region. Returns two numbers: the threads for which there is room, and the count to pass to
+/// [`release`] at the region's end (zero where the address space has no limit).
 ///
-/// Any thread. Maps what is missing, and pools it.
+/// Any thread. Maps the stacks that are missing, and pools them. TLS blocks are made later, by the
+/// threads' own start: here their room is only left.
 #[cold]
-pub fn promise(threads: usize, size: usize) -> (usize, usize) {
+pub fn promise(threads: usize, size: usize, blocks: BlockSpace) -> (usize, usize) {
     if limit().is_none() {
         // ORDERING: Relaxed; see `is_scarce`.
         UNLIMITED.fetch_max(threads, Relaxed);
@@ -118,7 +142,13 @@ pub fn promise(threads: usize, size: usize) -> (usize, usize) {
     let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
     // ORDERING: as above.
     let missing = missing(promised).min(threads);
-    let refused = missing - map(missing, size);
+    let missing_blocks =
+        if blocks.bytes == 0 { 0 } else { promised.saturating_sub(blocks.existing).min(threads) };
+    let lacking = missing.max(missing_blocks);
+    let refused = lacking - map(missing, size, missing_blocks, blocks.bytes);
+    if lacking != 0 && free_space() < ARENA {
+        share_heap();
+    }
     subtract(&PROMISED, refused);
     (threads - refused, threads - refused)
 }
@@ -168,49 +198,65 @@ pub fn limit() -> Option<u64> {
     (is_known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
+/// Held while address space is counted and stacks are mapped: a thread that counted at the same
+/// time would count on the same space. Whoever holds it neither allocates nor switches.
+static COUNTING: ForkMutex<()> = ForkMutex::new(());
+
+/// Is there room for a kernel thread that takes `bytes` of address space? Any thread. The answer
+/// may be old when it comes: what several threads take at once is small.
+pub(crate) fn has_room(bytes: usize) -> bool {
+    limit().is_none() || free_space().checked_sub(LEFT_BY_WORKERS).is_some_and(|spare| bytes <= spare)
+}
+
+/// Has threads that have no heap yet share the C library's first one: there is no room for theirs,
+/// and a page for each allocation would soon take what is left.
+fn share_heap() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: a setting of the C library's allocator, which any thread may change at any time.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    });
+}
+
+/// The bytes of address space that the process may still map; 0 where the kernel does not say.
+///
+/// Counted, not tried out: a mapping made as a trial takes the space for a moment, and another
+/// thread's `malloc` that asks for memory then gets none.
+fn free_space() -> usize {
+    let size =
+        proc_file::parse_start(c"/proc/self/statm", |text| text.split(' ').next()?.parse::<u64>().ok());
+    let (Some(limit), Some(pages)) = (limit(), size) else { return 0 };
+    let free = limit.saturating_sub(pages.saturating_mul(super::page_size() as u64));
+    usize::try_from(free).unwrap_or(usize::MAX)
+}
+
 /// Maps a stack with [`LEFT_OVER`] to spare, and pools it.
 fn map_one(size: usize) -> bool {
-    let (Some(size), Some(_spare)) = (super::round(size), Spare::map()) else { return false };
-    Stack::map(size).map(super::give).is_ok()
+    map(1, size, 0, 0) == 1
 }
 
-/// Maps up to `count` stacks at once, with [`LEFT_OVER`] to spare, and pools them. Returns how many
-/// could be mapped.
-fn map(count: usize, size: usize) -> usize {
-    if count == 0 {
-        return 0;
-    }
-    let Some(size) = super::round(size) else { return 0 };
-    let Some(_spare) = Spare::map() else { return 0 };
-    let mut stacks = Vec::with_capacity(count);
-    while stacks.len() < count {
-        match Stack::map(size) {
-            Ok(stack) => stacks.push(stack),
-            Err(_) => break,
+/// Makes room for threads that lack `stacks` stacks and `blocks` TLS blocks between them, with
+/// [`LEFT_OVER`] to spare. Returns for how many there was room. Their stacks are mapped and pooled;
+/// the room for their blocks is left free.
+fn map(stacks: usize, size: usize, blocks: usize, block_bytes: usize) -> usize {
+    let threads = stacks.max(blocks);
+    let Some(size) = super::round(size).filter(|_| threads != 0) else { return 0 };
+    let _one_at_a_time = COUNTING.lock();
+    let mut spare = free_space().saturating_sub(LEFT_OVER);
+    for thread in 0..threads {
+        // Those that lack only one of the two come first.
+        let (lacks_block, lacks_stack) = (thread >= threads - blocks, thread >= threads - stacks);
+        let stack_bytes = if lacks_stack { super::mapping(size) } else { 0 };
+        let needed = stack_bytes + if lacks_block { block_bytes } else { 0 };
+        match spare.checked_sub(needed) {
+            Some(rest) => spare = rest,
+            None => return thread,
+        }
+        if lacks_stack && Stack::map(size).map(super::give).is_err() {
+            return thread;
         }
     }
-    let mapped = stacks.len();
-    stacks.into_iter().for_each(super::give);
-    mapped
-}
-
-/// Address space that no other mapping can take while this value lives.
-struct Spare(*mut libc::c_void);
-
-impl Spare {
-    fn map() -> Option<Self> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping at an address that the kernel chooses.
-        let base = unsafe { libc::mmap(ptr::null_mut(), LEFT_OVER, libc::PROT_NONE, flags, -1, 0) };
-        (base != libc::MAP_FAILED).then_some(Self(base))
-    }
-}
-
-impl Drop for Spare {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made by `map`; no other code knows it.
-        unsafe { libc::munmap(self.0, LEFT_OVER) };
-    }
+    threads
 }
 
 /// Subtracts, not below zero: a child of a fork may end what its parent began.

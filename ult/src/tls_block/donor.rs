@@ -64,16 +64,25 @@ pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
 }
 
 fn start(birth: &Birth) -> Option<()> {
+    // `birth` outlives the thread's last access to it, because `make` waits for `ready`.
+    kernel::start_thread(least_stack(), main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
+}
+
+/// Bytes of address space that a donor takes: its stack, with the page that guards it.
+pub(super) fn address_space() -> usize {
+    kernel::address_space(least_stack())
+}
+
+/// [`stack_size`] of a donor that is made now.
+fn least_stack() -> usize {
     // SAFETY: plain POSIX calls on a local, initialised object.
-    let least = unsafe {
+    unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
         let least = stack_size(&attributes);
         libc::pthread_attr_destroy(&mut attributes);
         least
-    };
-    // `birth` outlives the thread's last access to it, because `make` waits for `ready`.
-    kernel::start_thread(least, main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
+    }
 }
 
 /// Bytes for the program's handlers. A donor runs them while its thread is between two regions.
