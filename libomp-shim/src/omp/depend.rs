@@ -210,9 +210,10 @@ pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + C
 /// the mutexes of `mutexinoutset`. The caller makes it the node of the task, or gives it to
 /// [`leave`] when the task has ended.
 ///
-/// `None` means that the caller's task holds no mutex. Then this task needs no node, because no
-/// task waits for it: the generating task makes later tasks only after this task has ended. If this
-/// task holds mutexes, it needs the node: earlier tasks may stand in line for these mutexes.
+/// `None` means that the task that the caller runs holds no mutex. Then that task needs no node,
+/// because no task waits for it: the generating task makes later tasks only after that task has
+/// ended. If that task holds mutexes, it needs the node: earlier tasks may stand in line for these
+/// mutexes.
 #[must_use]
 pub fn wait_and_hold(
     here: CurrentThread,

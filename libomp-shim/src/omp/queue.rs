@@ -235,7 +235,8 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 ///
 /// * A task of the thread waits for a device, and the limit on such tasks is reached. A thread that
 ///   has no such task is not bound by the limit. If it were, a deadlock could follow: an operation
-///   that is queued on a device may need a task that this thread starts next.
+///   in the device's queue may wait for a task of this team, and only this thread can start that
+///   task.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.
@@ -439,8 +440,9 @@ fn looks_in_vain(thread: &Thread) -> bool {
 /// Takes the newest task of the thread's own deque, if the thread may start it. Otherwise the task
 /// stays in the deque.
 fn own(thread: &Thread) -> Option<NonNull<Task>> {
-    // For the owner, `is_empty` is true only if the deque has no task: the owner knows all its
-    // pushes, and an outdated number of stolen tasks makes the deque seem longer, not shorter.
+    // For the owner, `is_empty` is true only if the deque has no task: the owner sees all its
+    // pushes. While it does not see the latest steals, the deque seems longer than it is, never
+    // shorter.
     if thread.deque.is_empty() {
         return None;
     }
@@ -582,7 +584,8 @@ const TASKS_MOVED_PER_DEQUE: u32 = 8;
 /// The agent takes the oldest tasks of a deque, one after the other, until it may start one of
 /// them. The tasks that it may not start move to the team queue; as a rule only threads of the team
 /// may run them. A `patient` agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks. It
-/// leaves the deque earlier if it has moved a task that another agent may start.
+/// leaves the deque at once if it has moved a task that only the task scheduling constraint keeps
+/// from this agent: another agent may start that task.
 ///
 /// As a rule, an agent that finds no task in this way ends, and the next agent continues with the
 /// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is
@@ -728,8 +731,9 @@ fn look_how_many(here: CurrentThread) {
         } else if env::settings().task_throttling {
             run_some(here, DEQUE_TASKS / 4);
             if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
-                // As a rule, only members of the team may run the tasks that are left. So the agent
-                // is held back like a producer with too many children.
+                // The agent cannot empty its deque: as a rule, only members of the team may run the
+                // tasks that are left. So the agent is held back like a producer with too many
+                // children.
                 hold_back(here);
             }
         }
@@ -822,8 +826,9 @@ pub fn run_some(here: CurrentThread, count: usize) {
 }
 
 /// Runs the tasks that the free agent `here.thread` may start, by plain calls on its own stack.
-/// Stops when no such task is left, another context waits for this worker, or a task of the agent
-/// waits. Does not return before every task that the agent has begun has ended.
+/// Starts no more tasks when none is left, when another context waits for this worker, or when a
+/// task of the agent was suspended. Then it waits until every task that the agent has begun has
+/// ended.
 pub fn run_all(here: CurrentThread) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();

@@ -80,7 +80,8 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
     // In regions whose threads were seen spinning or blocking, the ready context with the lowest
     // resume rank must come first, so a full search is needed. It is not needed if the newest
-    // context yields and seeks jobs itself: the jobs that its `seek` finds come first then.
+    // context yields and seeks jobs itself: it was suspended so that its jobs run first, and the
+    // short search below asks it.
     let ranks = || {
         own.suspended.is_shared()
             && !own.suspended.newest_asks()
@@ -162,8 +163,8 @@ pub(super) fn has_ready(worker: &'static Worker) -> bool {
     handoff::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
 }
 
-/// The last search before a sleep, which is already announced. Searches all queues and all victims,
-/// but not the worker's own contexts.
+/// The last search before a sleep, which is already announced. Searches all queues and all victims
+/// for jobs. Whether a context of the worker itself is ready is checked before ([`has_ready`]).
 pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
@@ -240,7 +241,8 @@ pub(super) fn take_gang_ult(
         return None;
     }
     let is_own = core::ptr::eq(worker, victim);
-    // A dedicated worker starts no ULT, so ULTs that were placed there may leave.
+    // A ULT that is bound to the place of its worker (`spawn::PLACED`) may not leave it. A
+    // dedicated worker starts no ULT, so even such ULTs may leave.
     let may_leave = is_own
         || victim.is_dedicated()
         || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
@@ -475,9 +477,9 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     }
 }
 
-/// A thread waits here for its next region while other code is about to run. Increments the
-/// thread's counter of sleepers, although the worker does not sleep, so that the thread that starts
-/// the region wakes this worker. [`stir`] undoes this.
+/// Called when other code is about to run. If another thread is suspended here that waits for its
+/// next region, increments that thread's counter of sleepers. The worker does not sleep, but the
+/// thread that starts the region then wakes this worker. [`stir`] undoes this.
 fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
@@ -489,9 +491,9 @@ fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // There may already be a job for the thread. The job may have been queued before the thread
-        // was counted. Or earlier searches may have left the job, for a while, to the thread in
-        // whose queue it is. No thread will announce this job again, so the worker is called to its
-        // scheduler here.
+        // was counted. Or earlier searches may have seen the job and left it: a search of other
+        // queues leaves a task to its owner a few times. No thread will announce this job again, so
+        // the worker is called to its scheduler here.
         if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }

@@ -131,8 +131,8 @@ pub struct Wait<'a> {
     pub ready: &'a dyn Fn() -> bool,
     /// Searches for a job that may run while this context waits. The function must not wait.
     pub seek: Option<&'a dyn Fn(SearchScope) -> Option<Job>>,
-    /// The counter of sleepers. The worker increments it while the worker sleeps and this context
-    /// is suspended there.
+    /// The counter of sleepers. If this context is suspended at a worker that is about to sleep,
+    /// the worker increments the counter, and decrements it after the sleep.
     pub sleepers: Option<&'a AtomicU32>,
     /// How long the worker polls before it sleeps.
     pub spin: Spin,
@@ -291,9 +291,10 @@ fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
 /// True if a waiting thread runs jobs on its own stack, not on a runner's stack.
 static ON_OWN_STACKS: AtomicBool = AtomicBool::new(false);
 
-/// From now on a waiting thread runs its jobs by plain calls, on the stack on which it waits. A
-/// virtual machine or a garbage collector knows the thread by the bounds of that stack. The thread
-/// then checks its condition only when such a job ends or waits, as under libgomp.
+/// From now on a waiting thread runs its jobs by plain calls, on the stack on which it waits. This
+/// is for programs with a virtual machine or a garbage collector, which recognizes a thread by the
+/// bounds of its stack. The thread then checks its condition only when such a job ends or waits, as
+/// under libgomp.
 pub fn run_jobs_on_own_stacks() {
     // ORDERING: Relaxed; a setting.
     ON_OWN_STACKS.store(true, Ordering::Relaxed);
@@ -366,8 +367,9 @@ pub(crate) fn enter_program() {
     back_to_program(worker);
 }
 
-/// The code that entered the scheduler continues. Meanwhile a signal may have come to the worker,
-/// or a parcel of contexts (`handoff`). Then the running thread handles its signals first.
+/// The code that entered the scheduler continues. If a signal or a parcel of contexts (`handoff`)
+/// has come to the worker meanwhile, [`attend_to_signals`] unpacks the parcel and lets threads
+/// handle their signals first.
 #[inline]
 fn back_to_program(worker: &'static Worker) {
     worker.enter_program();
@@ -494,8 +496,8 @@ const CALLS_IN_PLACE: u32 = 32;
 ///
 /// * A ULT, a parcel or a signal waits at the worker (`Worker::has_queued`).
 /// * It is a `CALLS_IN_PLACE`th call.
-/// * A context of another thread is ready. The worker examines this only if some other thread that
-///   is suspended here is not known to wait at a synchronization point of `team`.
+/// * A context of another thread is ready. The worker skips this check if it knows that all other
+///   threads that are suspended here wait at a synchronization point of `team`.
 ///
 /// This call is a switch point for the stall monitor.
 #[inline]
@@ -531,9 +533,9 @@ pub fn end_sync_point() {
     }
 }
 
-/// True if one window of the suspended contexts shows no ready context of another thread. The
-/// window is that of [`SuspendedContexts::has_ready_of_others`]. If a context was found whose event
-/// has happened, `released` makes the next search a full one, which resumes the context.
+/// True if no ready context of another thread is found. Of many suspended contexts only some are
+/// examined, see [`SuspendedContexts::has_ready_of_others`]. If a context was found whose event has
+/// happened, `released` makes the next search a full one, which resumes the context.
 fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.

@@ -184,8 +184,9 @@ const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
 fn new_runner() -> *mut Ult {
     let mut since = None;
     loop {
-        // A stack beyond the promised ones is mapped only where memory is left for the rest, until
-        // the time is over.
+        // Under a limit, a further stack is mapped only if address space is left for everything
+        // else. After the timeout it is mapped without this check, and the program ends if that
+        // fails.
         let may_wait = promised::is_limited()
             && since.get_or_insert_with(Instant::now).elapsed() < PROMISED_STACK_TIMEOUT;
         let found = match may_wait {

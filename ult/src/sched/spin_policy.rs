@@ -15,7 +15,7 @@
 //!   programs that fork a region now and then.
 //! * Yielding the processor. One version yielded at each reading of the clock, after the least time
 //!   that [`Spin`] asks for. Another one yielded 16 times before the sleep, on a crowded machine.
-//!   From Linux 6.18 on a thread that yields goes to the end of its time slice. Next to a thread
+//!   From Linux 6.18 on a thread that yields loses the rest of its time slice. Next to a thread
 //!   that spins, 16 yields cost 50 ms, while a thread that sleeps and is woken runs soon.
 //! * Counting a woken thread as awake only when it runs. If it shares a processor with its waker,
 //!   it runs only when the waker sleeps. Until then the waker did not count it. So the waker polled
@@ -117,8 +117,9 @@ pub(crate) struct SpinHistory {
     penalty: u32,
     /// The reading at the start of an interval in which the worker does not sleep. The first
     /// reading in a later wait ends the interval, and shows how much time the worker lost in it.
-    /// Each wake-up starts a new interval. A wait that ends without a sleep also starts one, at its
-    /// first reading, if its lower bound is less than its upper bound ([`Spin`]).
+    /// Each wake-up starts a new interval. When a wait ends without a sleep, the interval begins
+    /// anew at that wait's first reading, if there was one and the lower bound is less than the
+    /// upper bound ([`Spin`]).
     awake: Awake,
     /// Searches before it sleeps while more kernel threads are awake than can run.
     crowded: u32,

@@ -181,11 +181,11 @@ impl SuspendedContexts {
         }
     }
 
-    /// Called when `thread` has suspended a newer context. A context can start tasks if it is the
-    /// only suspended context of its thread. So the older context of `thread` in the list can no
-    /// longer start tasks, and other polled contexts of the same order ([`super::ReadyOrder`]) have
-    /// to start them. Consider the unpolled context with the lowest position in the order. This
-    /// function adds this context to the list in two cases:
+    /// Called when `thread` has suspended a newer context. In this list a context counts as able to
+    /// start tasks only if it is the only suspended context of its thread. So the older context of
+    /// `thread` in the list can no longer start tasks, and other polled contexts of the same order
+    /// ([`super::ReadyOrder`]) have to start them. Consider the unpolled context with the lowest
+    /// position in the order. This function adds this context to the list in two cases:
     ///
     /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start tasks.
     /// * The position of this context is lower than the positions of all polled contexts of the

@@ -4,9 +4,9 @@
 //! tasks are members of a set ([`super::table`]).
 //!
 //! A node acquires its mutexes when its last predecessor completes, before its task is ready. It
-//! acquires them in the order of their addresses. So a node that holds some mutexes and waits in
-//! line for the next one cannot cause a deadlock. A thread that releases a mutex hands it to the
-//! first node in line.
+//! acquires them in the order in which the mutexes lie in memory, whatever data they protect. So a
+//! node that holds some mutexes and waits in line for the next one cannot cause a deadlock. A
+//! thread that releases a mutex hands it to the first node in line.
 //!
 //! Tried and rejected:
 //! * taking all mutexes or none (if another node holds one of them, the thread releases the mutexes

@@ -20,8 +20,8 @@ pub struct Links<'a> {
 }
 
 /// Makes `count` children of the running task by `make`, and lets each begin when its predecessors
-/// are complete. The children are not entered in the running task's table, so tasks that the
-/// running task makes itself do not wait for them.
+/// are complete. The children are not entered in the running task's table, so a child that the
+/// running task makes outside of this graph does not wait for them.
 pub fn replay<'a>(
     here: CurrentThread,
     count: usize,

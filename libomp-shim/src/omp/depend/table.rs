@@ -124,10 +124,9 @@ impl DependTable {
             return;
         }
         for sets in self.addresses.iter() {
-            // It suffices that `node` waits for the members of `current`, because these wait for
-            // the members of `previous`. If `node` itself is the only member of `current`, `node`
-            // already waits for `previous`. `all` also returns the members of `previous`. So
-            // `node` waits for them directly, too, which does not change the order of the tasks.
+            // It would suffice that `node` waits for the members of `current`, because these wait
+            // for the members of `previous`. `all` also returns the members of `previous`. The
+            // additional edges do not change the order of the tasks.
             for before in sets.all() {
                 before.get().precede(node);
             }

@@ -66,7 +66,9 @@ fn lasts(thread: &Thread, number: u32) -> bool {
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
 }
 
-/// Returns true if `ready` may start next: no other task precedes it, and the thread may start it.
+/// Returns true if `ready` may start next, before the tasks in the queues. The task then has no
+/// priority and no data in an `affinity` clause. No task with a priority is ready, and the thread
+/// may start `ready`.
 fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
     // SAFETY: a task in the run-next slot belongs to this thread.
     let task = unsafe { ready.as_ref() };

@@ -114,7 +114,7 @@ fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_thei
     });
 }
 
-/// Adds the thread `number`, which waits for the event `position` of an object.
+/// Adds the thread `number`, which waits at this position in the order of an event of `object`.
 fn sit_in_order(
     suspended: &mut SuspendedContexts,
     number: usize,
