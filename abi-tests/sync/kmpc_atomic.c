@@ -3,6 +3,7 @@
 // threads: 4
 // mode: link
 // flags: all -fwrapv
+// opt: -O0
 // timeout: 60
 #include "kmpc_atomic.h"
 

@@ -54,7 +54,7 @@ cargo xtask <command>
 
   demo                 real programs under libgomp, libomp and Gangway side by side (installs what it needs by apt)
   test                 everything: build, symbols, lints, unit tests, models, ABI programs, real programs
-                         --no-setup  install nothing      --quick  without models, mutants and long programs
+                         --no-setup  install nothing      --quick  without models (GPUs' as well), mutants, long programs, suites
   quick                after each change, in a minute: form, clippy, unit tests of what has changed, some ABI programs
   setup                install what demo, test and programs use (apt, pip)
   dist                 packages in target/dist: tarball, Debian package, wheel (docs/packages.md)
@@ -353,7 +353,7 @@ fn gpu_benchmarks(options: &mut Options, places: &Workspace, report: &mut Report
         options.value("--out").map_or_else(|| places.root.join("docs/gpu-benchmarks.md"), PathBuf::from);
     let library = library(options, places)?;
     if check {
-        gpu_bench::check(places, &library, report);
+        gpu_bench::check(places, &library, true, report);
     } else {
         gpu_bench::measure(places, &library, gpu, &out, report);
     }

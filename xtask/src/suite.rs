@@ -15,8 +15,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io};
 
-/// Runs everything. `quick` leaves out the long ABI programs, the models, the mutants and the other
-/// runtimes' suites.
+/// Runs everything. `quick` leaves out the long ABI programs, the models and benchmarks of GPUs, the
+/// other models, the mutants, and the suites of other runtimes.
 pub fn run(places: &Workspace, install: bool, quick: bool, report: &mut Report) {
     report.step("what the checks use");
     if install && !setup::run(places) {
@@ -39,7 +39,7 @@ pub fn run(places: &Workspace, install: bool, quick: bool, report: &mut Report) 
     report.step("ABI programs");
     abi(places, if quick { abi_tests::AbiExtent::Short } else { abi_tests::AbiExtent::Gate }, report);
     if quick {
-        report.skip("mutants", "left out by --quick");
+        report.skip("models, mutants, benchmarks of GPUs, suites", "left out by --quick");
     } else {
         report.step("mutants");
         // Most of the time of a mutant is waiting for a program that hangs.
@@ -90,7 +90,7 @@ fn untimed_checks(places: &Workspace, quick: bool, report: &mut Report) {
     ];
     if !quick {
         steps.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
-        steps.insert(2, Box::new(|report| gpu_bench::check(places, &library, report)));
+        steps.insert(2, Box::new(|report| gpu_bench::check(places, &library, false, report)));
     }
     // Programs that wait leave time to others.
     report.side_by_side("checks that judge no times", parallel::jobs() + 1, &steps);

@@ -56,19 +56,29 @@ pub fn gate_runs<'a>(programs: Vec<AbiProgram<'a>>, pins: &[Pin]) -> Vec<AbiProg
             }
         }
     }
+    let is_pinned = pins.iter().any(|pin| source.name.starts_with(&pin.program));
+    let keeps_level = !source.is_case() || is_pinned || (hash / 17).is_multiple_of(TEMPLATE_LEVELS_KEPT);
     let with_runs = programs.into_iter().enumerate().filter_map(|(at, program)| {
         let cells = runs.remove(&at).filter(|cells| !cells.is_empty())?;
-        Some(program.with_cells(cells))
+        let program = program.with_cells(cells);
+        Some(if keeps_level { program } else { program.unoptimised() })
     });
     with_runs.collect()
 }
+
+/// One template program of so many keeps its optimisation level, which is `-O2` for half of them.
+/// The others are not optimised: compiling takes half as long then, and more than running.
+const TEMPLATE_LEVELS_KEPT: usize = 2;
 
 /// A program of a template has one compiler, which makes one run of so many. Similar programs make
 /// the others.
 const TEMPLATE_SHARES: usize = 2;
 
 /// For each template program that is built with real images for GPUs, so many are built without.
-const BUILDS_WITHOUT_IMAGES: usize = 2;
+const BUILDS_WITHOUT_IMAGES: usize = 5;
+
+/// One program of so many, templates apart, is built with real images for GPUs as well.
+const PROGRAMS_PER_IMAGES: usize = 4;
 
 /// The run that a pin of the program stands for: loaded as single runs are, with most devices.
 fn pinned_run(program: &AbiProgram, threads: u32) -> TestCell {
@@ -159,10 +169,10 @@ fn runs_of_one_build(cells: Vec<TestCell>, hash: usize) -> Vec<TestCell> {
     if others.is_empty() || (takes_images && !with_images.is_empty()) { with_images } else { others }
 }
 
-/// Drops the runs with real images for GPUs, which need a second build, from every second program.
+/// Drops the runs with real images for GPUs, which need a second build, from most programs.
 fn without_some_images(cells: Vec<TestCell>, hash: usize) -> Vec<TestCell> {
-    let keeps_images =
-        (hash / 13).is_multiple_of(2) || cells.iter().all(|(mode, _, _)| *mode == TestMode::Cubin);
+    let keeps_images = (hash / 19).is_multiple_of(PROGRAMS_PER_IMAGES)
+        || cells.iter().all(|(mode, _, _)| *mode == TestMode::Cubin);
     cells.into_iter().filter(|(mode, _, _)| keeps_images || *mode != TestMode::Cubin).collect()
 }
 

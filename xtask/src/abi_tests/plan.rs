@@ -59,6 +59,11 @@ impl<'a> AbiProgram<'a> {
         Self { source, compiler, opt, chosen: None }
     }
 
+    /// Without optimisation, unless the source asks for a level.
+    pub fn unoptimised(self) -> Self {
+        Self { opt: self.source.opt.as_deref().unwrap_or("-O0"), ..self }
+    }
+
     /// With these runs alone.
     pub fn with_cells(self, cells: Vec<TestCell>) -> Self {
         Self { chosen: Some(cells), ..self }
