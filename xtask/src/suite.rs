@@ -89,15 +89,15 @@ fn untimed_checks(places: &Workspace, quick: bool, report: &mut Report) {
         Box::new(|report| soak::check(places, &library, report)),
     ];
     if !quick {
-        steps.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
-        steps.insert(2, Box::new(|report| gpu_bench::check(places, &library, false, report)));
+        steps.insert(1, Box::new(|report| gpu_bench::check(places, &library, false, report)));
     }
     // Programs that wait leave time to others.
     report.side_by_side("checks that judge no times", parallel::jobs() + 1, &steps);
 }
 
 /// Tests of LLVM and GCC: on the host, on host devices, on ranks. They judge no times, and many
-/// sleep. Each suite has one build directory, so its own steps run one after the other.
+/// sleep. Each suite has one build directory, so its own steps run one after the other. A model
+/// that computes on one processor uses the time that they leave.
 fn foreign_suites(places: &Workspace, report: &mut Report) {
     report.step("suites of LLVM and GCC: MPI bridge");
     let on_ranks = bridge::suites_on_ranks(places, report);
@@ -109,9 +109,12 @@ fn foreign_suites(places: &Workspace, report: &mut Report) {
             conformance::run(places, &request, report);
         }
     };
-    let steps: [Step<'_>; 2] =
-        [Box::new(|report| run_suite(Suite::Llvm, report)), Box::new(|report| run_suite(Suite::Gcc, report))];
-    report.side_by_side("suites of LLVM and GCC", parallel::jobs(), &steps);
+    let steps: [Step<'_>; 3] = [
+        Box::new(|report| run_suite(Suite::Llvm, report)),
+        Box::new(|report| run_suite(Suite::Gcc, report)),
+        Box::new(|report| gpu_model::run(places, true, report)),
+    ];
+    report.side_by_side("suites of LLVM and GCC, GPU model", parallel::jobs() + 1, &steps);
 }
 
 /// One cargo command builds everything of the release profile, because link-time optimisation uses
