@@ -158,7 +158,10 @@ pub fn variables(options: &ArgMatches) -> Vec<(String, String)> {
 pub fn policy(text: &str) -> Result<String, String> {
     let is_known = VICTIMS.contains(&text) || text.parse::<placement::choice::PlacementChoice>().is_ok();
     is_known.then(|| text.to_string()).ok_or_else(|| {
-        "neither hybrid, history or random (whom a worker steals from) nor one for devices: least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE".into()
+        format!(
+            "neither {} (whom a worker steals from) nor one for devices: least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE",
+            VICTIMS.join(", ")
+        )
     })
 }
 

@@ -37,7 +37,12 @@ pub struct UnknownKind;
 
 impl fmt::Display for UnknownKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not one of hybrid, history, random")
+        f.write_str("not one of ")?;
+        for (at, kind) in VictimKind::ALL.into_iter().enumerate() {
+            f.write_str(if at == 0 { "" } else { ", " })?;
+            f.write_str(kind.name())?;
+        }
+        Ok(())
     }
 }
 
@@ -80,6 +85,7 @@ mod tests {
         assert_eq!(" History\t".parse(), Ok(VictimKind::History));
         assert_eq!("historic".parse::<VictimKind>(), Err(UnknownKind));
         assert_eq!("".parse::<VictimKind>(), Err(UnknownKind));
+        assert_eq!(UnknownKind.to_string(), "not one of hybrid, history, random");
     }
 
     #[test]

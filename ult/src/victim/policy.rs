@@ -1,9 +1,12 @@
-//! The three policies. See [`crate::victim`] for what they are good for.
+//! The policies. See [`crate::victim`] for what they are good for.
 
 use super::draw::Draw;
 
 /// How a worker chooses whom to steal from. Owned by one worker; each attempt is `select`, then
 /// `succeeded` or `failed` with the victim it named.
+///
+/// While attempts fail, a policy names each other worker sooner or later. Otherwise a worker could
+/// search for ever and never try the one victim that has work for it.
 pub trait VictimPolicy {
     /// The victim of the next attempt, one of the workers `0..count` other than `me`.
     ///
