@@ -250,8 +250,9 @@ pub fn leave(here: CurrentThread, node: NonNull<Node>) {
 }
 
 /// Enters the dependences of a node. Afterwards the node still has its guard, which keeps the node
-/// from becoming ready ([`release_guard`]). There is one exception: the node's only edge may be
-/// linked without a guard. Then the node becomes ready when that predecessor completes.
+/// from becoming ready ([`release_guard`]). There is one exception: if the node has one edge only,
+/// its guard is removed before the edge is linked. Then the node may become ready before this
+/// function returns, when the edge's predecessor completes.
 fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
     // A task whose only edge is linked without a guard may be gone before the edge is reported to

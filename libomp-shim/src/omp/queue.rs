@@ -51,8 +51,8 @@
 //!   the place of S.
 //! * D is untied and suspended, on any thread. If D waits for a descendant E, then E descends from
 //!   S, too. The argument is repeated with E, which is deeper than D, in the place of D. If D has
-//!   only yielded, its worker resumes it. An untied task between two parts is not suspended: it is
-//!   queued.
+//!   only yielded, its worker resumes it. Compilers divide untied tasks into parts; a task between
+//!   two of its parts is queued, not suspended.
 //! * D is not ready, because it waits for siblings ([`super::depend`]). These descend from S, too.
 //!   The argument is repeated with such a sibling in the place of D.
 //!
@@ -233,10 +233,10 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// Returns true if `thread` is alone in its team and must start no task now. There are two such
 /// cases:
 ///
-/// * A task of the thread waits for a device, and the limit on such tasks is reached. A thread that
-///   has no such task is not bound by the limit. If it were, a deadlock could follow: an operation
-///   in the device's queue may wait for a task of this team, and only this thread can start that
-///   task.
+/// * A task of the thread waits for a device, and the limit on such tasks is reached. The limit is
+///   shared by all teams, so the tasks of others may have reached it. Therefore it does not bind a
+///   thread without such a task. An operation in a device's queue may wait for a task that only
+///   this thread can start, and a deadlock would follow.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.

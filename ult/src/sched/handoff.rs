@@ -15,8 +15,8 @@
 //! * The running thread stays, with every older context of it.
 //! * The OpenMP thread that owns the blocked kernel thread may move too: the program's main thread,
 //!   or a thread with an assigned worker. Its contexts then run elsewhere with that kernel thread's
-//!   TLS block, under another `tid`. The blocked kernel thread idles with a borrowed TLS block
-//!   until they come back.
+//!   TLS block, under another `tid`. Until they come back, the blocked kernel thread uses a
+//!   borrowed TLS block where it would use its own, for example when it idles.
 //! * A thread moves as a whole or stays as a whole. It has one TLS block, and one kernel thread at
 //!   a time runs for it.
 //! * A context that runs for no thread never moves: the loop of an idle pool worker, or the context
@@ -219,9 +219,9 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
-/// From now on the kernel thread of `worker` idles with a borrowed TLS block, the *substitute*. So
-/// another worker can run contexts with the kernel thread's native TLS block. False if no block can
-/// be borrowed. `owner` is the private data of `worker`.
+/// From now on the kernel thread of `worker` uses a borrowed TLS block, the *substitute*, where it
+/// would use its own. So another worker can run contexts with the kernel thread's native TLS block.
+/// False if no block can be borrowed. `owner` is the private data of `worker`.
 fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
     if owner.borrowed.is_some() {

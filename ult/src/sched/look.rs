@@ -79,9 +79,9 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     own.ticks = own.ticks.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
     // In regions whose threads were seen spinning or blocking, the ready context with the lowest
-    // resume rank must come first, so a full search is needed. It is not needed if the newest
-    // context yields and seeks jobs itself: it was suspended so that its jobs run first, and the
-    // short search below asks it.
+    // resume rank must come first, so a full search is needed. The full search is not needed if the
+    // newest context yields and has a `seek`. That context was suspended so that its jobs run
+    // first, and the short search below calls its `seek`.
     let ranks = || {
         own.suspended.is_shared()
             && !own.suspended.newest_asks()
@@ -491,9 +491,9 @@ fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // There may already be a job for the thread. The job may have been queued before the thread
-        // was counted. Or earlier searches may have seen the job and left it: a search of other
-        // queues leaves a task to its owner a few times. No thread will announce this job again, so
-        // the worker is called to its scheduler here.
+        // was counted. Or earlier searches may have seen the job and left it: the first `Steal`
+        // searches that see a task in another thread's queue leave it to that thread. No thread
+        // will announce this job again, so the worker is called to its scheduler here.
         if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }

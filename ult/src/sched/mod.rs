@@ -120,7 +120,8 @@ pub enum SearchScope {
     Steal,
     /// In all queues, for the last time before the worker sleeps.
     BeforeSleep,
-    /// Only asks whether there is a job: takes none, and the returned job is not run.
+    /// Only asks whether there is a job. The job stays in its queue: a result means yes, and the
+    /// caller does not run it.
     Peek,
 }
 
@@ -137,8 +138,9 @@ pub struct Wait<'a> {
     /// How long the worker polls before it sleeps.
     pub spin: Spin,
     /// The context waits for no event. It only lets jobs and other contexts run first, and `ready`
-    /// says whether enough of them have run. The worker evaluates `ready` while this context is its
-    /// newest one. While a newer context runs or is suspended there, this one counts as ready.
+    /// says whether enough of them have run. The worker evaluates `ready` as long as it has
+    /// suspended no other context after this one. Once another context has run there, this one
+    /// counts as ready.
     pub yields: bool,
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,

@@ -115,13 +115,13 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// The reading at the start of an interval in which the worker does not sleep. The first
-    /// reading in a later wait ends the interval, and shows how much time the worker lost in it.
-    /// Each wake-up starts a new interval. When a wait ends without a sleep, the interval begins
-    /// anew at that wait's first reading, if there was one and the lower bound is less than the
-    /// upper bound ([`Spin`]).
+    /// A reading since which the worker has not slept. The first reading in a wait is compared with
+    /// it, and shows how much time the worker has lost in between. A sleep replaces it by a reading
+    /// after the sleep. A wait without a sleep replaces it by the first reading of that wait. If
+    /// such a wait made no reading, or the two bounds of its [`Spin`] are equal, the old one stays.
     awake: Awake,
-    /// Searches before it sleeps while more kernel threads are awake than can run.
+    /// How many searches the worker makes before it sleeps, at most, while more kernel threads are
+    /// awake than can run.
     crowded: u32,
 }
 
@@ -172,11 +172,12 @@ impl Awake {
     }
 }
 
-/// Waits for which a worker backs off the first time. After these waits the worker polls again, to
-/// find out whether the other program is still there. Chosen: if it is still there, one such test
-/// per 64 waits costs little; any value from 32 to 128 will do.
+/// For how many waits a worker backs off the first time. After these waits the worker polls again,
+/// to find out whether the other program is still there. Chosen: if it is still there, one such
+/// test per 64 waits costs little; any value from 32 to 128 will do.
 const LEAST_PENALTY_WAITS: u32 = 64;
-/// Waits for which a worker backs off at most. Derived: five doublings of [`LEAST_PENALTY_WAITS`].
+/// For how many waits a worker backs off at most. Derived: five doublings of
+/// [`LEAST_PENALTY_WAITS`].
 const MOST_PENALTY_WAITS: u32 = 2048;
 
 impl SpinHistory {
@@ -298,16 +299,18 @@ pub(super) struct SpinPolicy {
     napped: bool,
 }
 
-/// Searches before sleeping, at most, while more kernel threads are awake than can run: about 40
-/// µs. Some of the awake threads may sleep in system calls of the program, which the runtime cannot
-/// see. So a worker begins with this limit, halves it after each vain wait, and doubles it after
-/// each successful one. Chosen: the time of about one wake-up; any value from 64 to 256 will do.
+/// The most searches that a worker makes before it sleeps, while more kernel threads are awake than
+/// can run. They take about 40 µs. Some of the awake threads may sleep in system calls of the
+/// program, which the runtime cannot see. So a worker begins with this limit, halves it after each
+/// vain wait, and doubles it after each successful one. Chosen: the time of about one wake-up; any
+/// value from 64 to 256 will do.
 const CROWDED_LOOKS: u32 = 128;
 
-/// Searches before sleeping, at least, on a crowded machine: about 3 µs. The worker uses this limit
-/// while it backs off. It also uses the limit if the program has as many kernel threads in regions
-/// as there are processors. The work that the worker waits for then certainly needs the processor.
-/// Chosen: a few searches find work that is just being queued; any value from 4 to 16 will do.
+/// The fewest searches that a worker makes before it sleeps, on a crowded machine. They take about
+/// 3 µs. The worker uses this limit while it backs off. It also uses the limit if the program has
+/// as many kernel threads in regions as there are processors. The work that the worker waits for
+/// then certainly needs the processor. Chosen: a few searches find work that is just being queued;
+/// any value from 4 to 16 will do.
 const LEAST_CROWDED_LOOKS: u32 = 8;
 
 /// The longest limit, in microseconds, for which the worker does not read the clock. It makes
@@ -392,8 +395,8 @@ impl SpinPolicy {
         true
     }
 
-    /// The time in microseconds, for a worker that never sleeps. Present at every reading of the
-    /// clock, and after every pause.
+    /// For a worker that never sleeps, the time in microseconds: after every
+    /// [`LOOKS_PER_CLOCK_READ`]th search, and after every pause. Else `None`.
     pub(super) fn time_awake(&self) -> Option<u64> {
         let never_sleeps = self.spin.polls || self.limit == u32::MAX;
         let is_due = self.napped || self.looks.is_multiple_of(LOOKS_PER_CLOCK_READ);

@@ -181,9 +181,10 @@ impl SuspendedContexts {
         }
     }
 
-    /// Called when `thread` has suspended a newer context. In this list a context counts as able to
-    /// start tasks only if it is the only suspended context of its thread. So the older context of
-    /// `thread` in the list can no longer start tasks, and other polled contexts of the same order
+    /// Called when `thread` has suspended a newer context. The newest of several contexts of a
+    /// thread may start tasks, too, but the counting here leaves it out: it includes only contexts
+    /// that are the only suspended ones of their threads. So the older context of `thread` in the
+    /// list can no longer start tasks, and other polled contexts of the same order
     /// ([`super::ReadyOrder`]) have to start them. Consider the unpolled context with the lowest
     /// position in the order. This function adds this context to the list in two cases:
     ///

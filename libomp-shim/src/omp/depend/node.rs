@@ -24,9 +24,9 @@
 //! * In the count of references, each reference is a share of 1.
 //! * In the count of predecessors, each edge is a share of 1. It is subtracted when the list with
 //!   the edge is closed.
-//! * The count of predecessors starts at [`GUARD`], which is the sum of all its shares. If a node
-//!   has n edges, the share of the guard is [`GUARD`] - n. This share is subtracted when all edges
-//!   are entered.
+//! * The count of predecessors starts at [`GUARD`], before the number of edges is known. When all n
+//!   edges are entered, the share of the guard is [`GUARD`] - n, and it is subtracted. So the
+//!   shares of the guard and of the edges add up to [`GUARD`].
 //! * If the node's only edge is linked without a guard, the count of predecessors starts at 1.
 //!
 //! A thread may find that the count equals the share that it is about to subtract. Then all other
@@ -45,8 +45,9 @@
 //! Tried and rejected:
 //! * a lock and a vector of successors per node (per edge: two atomic operations, an allocation,
 //!   and an addition to the count of predecessors, which completing threads write, too);
-//! * a guard of one in the count of predecessors, with an addition to the count per edge (now one
-//!   subtraction, after the last edge, leaves 1 for each incomplete predecessor);
+//! * a guard of one in the count of predecessors, with an atomic addition to the count for each
+//!   edge (now the entering thread changes the count once, after the last edge, by the guard's
+//!   share);
 //! * all data of a node in one block of three cache lines (these were written anew for each task;
 //!   now a node with at most one predecessor uses its first line only).
 
@@ -269,10 +270,11 @@ impl Node {
     #[inline]
     pub(super) fn goal(&self) -> NodeGoal {
         if self.goal.addr() & WAIT == 0 {
-            // SAFETY: `new` stored a task without the mark.
+            // SAFETY: the bit `WAIT` is not set, so `new` stored the address of a task.
             return NodeGoal::Task(unsafe { NonNull::new_unchecked(self.goal.cast_mut().cast()) });
         }
-        // SAFETY: `new` stored a worker, which lives for ever, with the mark.
+        // SAFETY: the bit `WAIT` is set, so `new` stored the address of a worker, which lives for
+        // ever.
         NodeGoal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
     }
 
@@ -521,8 +523,8 @@ impl Node {
     /// Marks the node, for which a context of `worker` waits, as ready. As soon as that context
     /// sees the mark, it may go on and free the node.
     pub(super) fn notify_waiter(&self, worker: &'static Worker) {
-        // ORDERING: Release, pairs with the Acquire in `is_ready`. No predecessor is counted any
-        // more.
+        // ORDERING: Release, pairs with the Acquire in `is_ready`. The store may overwrite the
+        // count: no predecessor is left that would subtract from it.
         self.predecessors.store(READY, Ordering::Release);
         worker.wake();
     }
