@@ -234,9 +234,9 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// cases:
 ///
 /// * A task of the thread waits for a device, and the limit on such tasks is reached. The limit is
-///   shared by all teams, so the tasks of others may have reached it. Therefore it does not bind a
-///   thread without such a task. An operation in a device's queue may wait for a task that only
-///   this thread can start, and a deadlock would follow.
+///   shared by all teams, so the tasks of others may have reached it. So it does not bind a thread
+///   without such a task. If it did, a deadlock could follow: an operation in a device's queue may
+///   wait for a task that only this thread can start.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.

@@ -220,7 +220,8 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
 }
 
 /// From now on the kernel thread of `worker` uses a borrowed TLS block, the *substitute*, where it
-/// would use its own. So another worker can run contexts with the kernel thread's native TLS block.
+/// would use its own. The field `native_tls_block` has the substitute from then on. The kernel
+/// thread's native block is kept in the field `borrowed`: another worker can run contexts with it.
 /// False if no block can be borrowed. `owner` is the private data of `worker`.
 fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };

@@ -138,9 +138,10 @@ pub struct Wait<'a> {
     /// How long the worker polls before it sleeps.
     pub spin: Spin,
     /// The context waits for no event. It only lets jobs and other contexts run first, and `ready`
-    /// says whether enough of them have run. The worker evaluates `ready` as long as it has
-    /// suspended no other context after this one. Once another context has run there, this one
-    /// counts as ready.
+    /// says whether enough of them have run. While this context is the newest entry of its worker's
+    /// list, the worker's search evaluates `ready`. As soon as the list has a newer entry, this
+    /// context counts as ready. It also counts as ready for the question, asked while other code
+    /// runs, whether some context could run instead.
     pub yields: bool,
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,

@@ -410,7 +410,8 @@ impl Running {
 /// The type of [`crate::spawn::SpawnGroup::retire`].
 type Retire = unsafe fn(*mut (), u32);
 
-/// ULTs of one spawn group that have ended on a worker and have not been reported to it.
+/// ULTs of one spawn group that have ended on a worker, and whose ends have not been reported to
+/// the spawn group.
 pub(crate) struct EndedUlts {
     spawn_group: Option<(Retire, *mut ())>,
     count: u32,

@@ -181,11 +181,10 @@ impl SuspendedContexts {
         }
     }
 
-    /// Called when `thread` has suspended a newer context. The newest of several contexts of a
-    /// thread may start tasks, too, but the counting here leaves it out: it includes only contexts
-    /// that are the only suspended ones of their threads. So the older context of `thread` in the
-    /// list can no longer start tasks, and other polled contexts of the same order
-    /// ([`super::ReadyOrder`]) have to start them. Consider the unpolled context with the lowest
+    /// Called when `thread` has suspended a newer context. The older context of `thread` in the
+    /// list is then no longer asked for jobs, so other polled contexts of the same order
+    /// ([`super::ReadyOrder`]) have to start the tasks. As such contexts count only those that are
+    /// the only suspended ones of their threads. Consider the unpolled context with the lowest
     /// position in the order. This function adds this context to the list in two cases:
     ///
     /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start tasks.
@@ -443,8 +442,9 @@ impl SuspendedContexts {
         (from..from + WINDOW_SIZE).chain(newest..count)
     }
 
-    /// Begins a search behind the window of the last one. After the newest entry it begins again
-    /// with the oldest.
+    /// Sets the window of a new search. It begins where the window of the last search ended. If
+    /// only the [`WINDOW_NEWEST`] newest entries are left there, which every search polls anyway,
+    /// it begins with the oldest entry.
     fn advance(&self) {
         let next = self.next_cursor.get();
         let from = if next + WINDOW_NEWEST < self.entries.len() { next } else { 0 };
@@ -608,8 +608,9 @@ impl SuspendedContexts {
         }
     }
 
-    /// Finds a job for a context of `gang`, or for a context that [`SuspendedContexts::may_go_on`]
-    /// allows. The bound there is the stricter one of `gang` and the strictest gang here.
+    /// Finds a job that may run before a ready context of `gang` is resumed. The job is for a
+    /// context of `gang`, or for one that [`SuspendedContexts::may_go_on`] allows. The bound for
+    /// that call is the stricter one of `gang` and the strictest gang of this worker.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);

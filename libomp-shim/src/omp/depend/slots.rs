@@ -142,9 +142,10 @@ impl AddressSlots {
         Some(&*self.slots[self.find(address)].sets).filter(|sets| !sets.is_vacant())
     }
 
-    /// Returns the sets of `address`. If the sets are vacant, their slot is already counted as
-    /// taken, so the caller must enter a task. If no more slots may be taken, the function first
-    /// forgets the addresses whose tasks are all complete, and calls `forgotten` with each of them.
+    /// Returns the sets of `address`. If `address` has no slot yet, the function gives it a vacant
+    /// one and counts that as taken, so the caller must enter a task. If no more slots may be
+    /// taken, the function first forgets the addresses whose tasks are all complete, and calls
+    /// `forgotten` with each of them.
     #[inline]
     pub(super) fn of(&mut self, address: usize, forgotten: impl FnMut(usize)) -> &mut Sets {
         let mut at = self.find(address);

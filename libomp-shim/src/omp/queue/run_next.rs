@@ -66,9 +66,9 @@ fn lasts(thread: &Thread, number: u32) -> bool {
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
 }
 
-/// Returns true if `ready` may start next, before the tasks in the queues. The task then has no
-/// priority and no data in an `affinity` clause. No task with a priority is ready, and the thread
-/// may start `ready`.
+/// Returns true if `ready` is to start next, before the tasks in the queues. There are four
+/// conditions. `ready` has no priority, and no data in an `affinity` clause. The team queue has no
+/// task with a priority. The scheduling constraint lets the thread start `ready`.
 fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
     // SAFETY: a task in the run-next slot belongs to this thread.
     let task = unsafe { ready.as_ref() };

@@ -99,9 +99,10 @@ impl SuspendedContext {
         }
     }
 
-    /// Does the context run for an OpenMP thread? A context that waits between two regions has a
-    /// counter of sleepers. A context in the code of a thread has [`Locals`] that are not the
-    /// default. The idle loop of a kernel thread of the pool has neither.
+    /// Does the context run for an OpenMP thread? There are two signs, and either is enough. A
+    /// context that waits between two regions has a counter of sleepers. A context that was
+    /// suspended in the code of an OpenMP thread has [`Locals`] that are not the default. The idle
+    /// loop of a kernel thread of the pool has neither.
     pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
         // SAFETY: the entry is on a list of suspended contexts. So its context is suspended, and
         // its descriptor holds the locals with which the context left its stack.

@@ -140,8 +140,9 @@ fn suspend_all(suspended: &mut SuspendedContexts, conditions: &[impl Fn() -> boo
     }
 }
 
-/// Threads wait for their positions, and are suspended in the order of `turns`. The first search
-/// finds each ready context, and evaluates few conditions.
+/// Each thread waits until `now` is its number, which is its position as well. Each of `turns` is
+/// an order in which the threads are suspended. The first search finds each ready context, and
+/// evaluates few conditions.
 #[test]
 fn a_look_asks_few_of_many_that_wait_in_order() {
     const THREADS: usize = 500;

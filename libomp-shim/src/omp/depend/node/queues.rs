@@ -7,10 +7,10 @@
 //! ([`super::super::super::device::chain`]).
 //!
 //! The second list of a node holds successors of the same kind. It is closed when the task's work
-//! is in the device's queue. The node's own list is closed when the task is complete. Both follow
-//! the protocol in `docs/protocols/depend.md`. A successor keeps references to those predecessors
-//! of this kind that were not complete when the successor was entered. It asks them where their
-//! work is, and completes after them.
+//! is in the device's queue. The first list, `Node::successors`, is closed when the task is
+//! complete. Both follow the protocol in `docs/protocols/depend.md`. A successor keeps references
+//! to those predecessors of this kind that were not complete when the successor was entered. It
+//! asks them where their work is, and completes after them.
 
 use core::cell::Cell;
 use core::sync::atomic::AtomicPtr;
