@@ -92,9 +92,9 @@ pub struct Dependence {
 /// Enters a new task with its dependences. As a rule, the task is queued when its last predecessor
 /// completes, perhaps at once. In three cases the task runs here, before the function returns:
 ///
-/// * The running task is final, or it runs on a free agent, in a taskgroup with reductions whose
-///   tasks only this agent may run ([`agents::adds_alone`]). Then the function first waits for the
-///   predecessors.
+/// * The running task is final. Or it runs on a free agent, in a taskgroup with reductions, and
+///   only this agent may run the tasks of that taskgroup ([`agents::adds_alone`]). Then the
+///   function first waits for the predecessors.
 /// * The task is included ([`task::includes`]), and no predecessor is incomplete.
 /// * The other threads have enough to do ([`task::has_enough`]), and no predecessor is incomplete.
 pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {

@@ -233,10 +233,10 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// Returns true if `thread` is alone in its team and must start no task now. There are two such
 /// cases:
 ///
-/// * A task of the thread waits for a device, and the limit on such tasks is reached. The limit is
-///   shared by all teams, so the tasks of others may have reached it. So it does not bind a thread
-///   without such a task. If it did, a deadlock could follow: an operation in a device's queue may
-///   wait for a task that only this thread can start.
+/// * A task of the thread waits for a device, and the limit on such tasks is reached. The limit
+///   counts the tasks of all teams. It does not bind a thread that has no task waiting for a
+///   device. Otherwise a deadlock could follow: an operation in a device's queue may wait for a
+///   task that only this thread can start.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.
@@ -342,7 +342,7 @@ fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
         .or_else(|| for_agents(thread))
 }
 
-/// Takes a task that free agents may run from the team queue.
+/// Takes from the team queue a task that free agents may run.
 #[inline]
 fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
     let team_queue = thread.team().team_queue();
@@ -584,8 +584,8 @@ const TASKS_MOVED_PER_DEQUE: u32 = 8;
 /// The agent takes the oldest tasks of a deque, one after the other, until it may start one of
 /// them. The tasks that it may not start move to the team queue; as a rule only threads of the team
 /// may run them. A `patient` agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks. It
-/// leaves the deque at once if it has moved a task that only the task scheduling constraint keeps
-/// from this agent: another agent may start that task.
+/// leaves the deque at once if it has moved a task that free agents may run: the task scheduling
+/// constraint forbids this agent to start it, but another agent may start it.
 ///
 /// As a rule, an agent that finds no task in this way ends, and the next agent continues with the
 /// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is

@@ -108,7 +108,7 @@ fn move_to_dedicated_worker(me: &'static Worker, tls_block: &'static TlsBlock) -
     contexts.push(SuspendedContext::interrupted(own.current, own.role));
     let mut delivery = (dedicated_worker, contexts);
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is among no suspended contexts, so only the worker that unpacks the
+    // SAFETY: the context is in no list of suspended contexts, so only the worker that unpacks the
     // parcel resumes it; `delivery` lies on its stack, which stays until then. The job runs on
     // another stack and under another TLS block.
     unsafe { run_on_runner(me, job, Role::none(me)) };

@@ -81,7 +81,7 @@ use crate::worker::{self, Role, Worker};
 /// stacks. Chosen: this context calls little; any value from 64 KiB to 1 MiB will do.
 const STAND_IN_STACK_BYTES: usize = 256 << 10;
 
-/// Has a spare kernel thread take over the contexts that wait behind the running code of this
+/// Makes a spare kernel thread take over the contexts that wait behind the running code of this
 /// worker. That code blocks in the kernel, or cannot be interrupted. Any thread may call this, and
 /// it does not wait. Without a spare kernel thread, or address space for one, it has no effect.
 pub fn hand_off(watched: &'static Watched) {
@@ -220,9 +220,10 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
 }
 
 /// From now on the kernel thread of `worker` uses a borrowed TLS block, the *substitute*, where it
-/// would use its own. The field `native_tls_block` has the substitute from then on. The kernel
-/// thread's native block is kept in the field `borrowed`: another worker can run contexts with it.
-/// False if no block can be borrowed. `owner` is the private data of `worker`.
+/// would use its own. From then on the field `native_tls_block` holds the substitute. The field
+/// `borrowed` holds the kernel thread's real native block, because other workers borrow it to run
+/// contexts of this kernel thread's own thread. False if no block can be borrowed. `owner` is the
+/// private data of `worker`.
 fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
     if owner.borrowed.is_some() {
@@ -390,7 +391,7 @@ fn travel(owner: &'static Worker) {
     let own = unsafe { &mut *me.own() };
     let mut delivery = (owner, SuspendedContext::interrupted(own.current, own.role));
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is among no suspended contexts, so only the worker that unpacks the
+    // SAFETY: the context is in no list of suspended contexts, so only the worker that unpacks the
     // parcel resumes it. `delivery` lies on its stack, which stays until then. The job runs on
     // another stack and with another TLS block.
     unsafe { run_on_runner(me, job, Role::none(me)) };

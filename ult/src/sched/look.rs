@@ -19,16 +19,16 @@
 //!
 //! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
 //! ready context while an unfinished context of a deeper or older gang is suspended here. It *holds
-//! back* both. During a full search all contexts of the worker are suspended. So no code of this
-//! worker spins in a wait for a held-back thread. For code that spins and yields, `yielding` has a
-//! rule of its own. But a suspended context may wait for an event that comes only after a held-back
-//! thread has run. For example, a context here waits for a lock, and a thread of another group
-//! holds this lock while it executes a region of a younger gang. That region cannot end while one
-//! of its threads is held back here. So if the worker finds nothing else for [`HOLD_BACK_TIME`], it
-//! takes one of the held-back ULTs or contexts. A worker that sleeps takes it at the end of that
-//! sleep. A worker that polls without limit takes it by the clock ([`Refused`]).
-//! `docs/models/gang.md` has runs that deadlock if nothing is held back, and runs that deadlock
-//! without this exception.
+//! back* both. During a full search all contexts of the worker are suspended. So at the moment when
+//! the search holds something back, no code of this worker spins in a wait for it. For code that
+//! spins and yields, `yielding` has a rule of its own. But a suspended context may wait for an
+//! event that comes only after a held-back thread has run. For example, a context here waits for a
+//! lock, and a thread of another group holds this lock while it executes a region of a younger
+//! gang. That region cannot end while one of its threads is held back here. So if the worker finds
+//! nothing else for [`HOLD_BACK_TIME`], it takes one of the held-back ULTs or contexts. A worker
+//! that sleeps takes it at the end of that sleep. A worker that polls without limit takes it by the
+//! clock ([`Refused`]). `docs/models/gang.md` has runs that deadlock if nothing is held back, and
+//! runs that deadlock without this exception.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};

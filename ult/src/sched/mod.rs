@@ -140,8 +140,9 @@ pub struct Wait<'a> {
     /// The context waits for no event. It only lets jobs and other contexts run first, and `ready`
     /// says whether enough of them have run. While this context is the newest entry of its worker's
     /// list, the worker's search evaluates `ready`. As soon as the list has a newer entry, this
-    /// context counts as ready. It also counts as ready for the question, asked while other code
-    /// runs, whether some context could run instead.
+    /// context counts as ready. While other code runs, the worker sometimes checks whether a
+    /// suspended context could run instead; for this check, it counts as ready even if it is the
+    /// newest entry.
     pub yields: bool,
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,
@@ -526,8 +527,8 @@ fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool {
     !worker.has_suspended() || unsafe { (*worker.own()).sync_point == team }
 }
 
-/// The running thread has ended a synchronization point and continues. Other threads that wait at
-/// this synchronization point may be suspended here.
+/// The running thread has ended a synchronization point and continues. Threads that waited at it
+/// and are suspended here may be ready now, so their conditions are evaluated again.
 #[inline]
 pub fn end_sync_point() {
     if let Some(worker) = worker::current() {

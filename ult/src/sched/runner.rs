@@ -263,9 +263,9 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     next_for_runner(worker)
 }
 
-/// Runs a ULT from its start to its end, then the ULTs of its spawn group that follow it at once.
-/// Each of them is a plain call, and their ends are reported to the spawn group once, together.
-/// Returns what the worker does next.
+/// Runs a ULT from its start to its end. Then, while the next thing that the worker finds is a ULT
+/// with the same `SpawnGroup::data`, it runs that ULT as well. Each of them is a plain call, and
+/// their ends are reported to the spawn group once, together. Returns what the worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
     // The ULTs run one after the other, so one `ThreadMode` serves them all. Its address names a
     // thread, so for the worker these ULTs are one thread.

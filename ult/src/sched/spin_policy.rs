@@ -115,10 +115,11 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// A reading since which the worker has not slept. The first reading in a wait is compared with
-    /// it, and shows how much time the worker has lost in between. A sleep replaces it by a reading
-    /// after the sleep. A wait without a sleep replaces it by the first reading of that wait. If
-    /// such a wait made no reading, or the two bounds of its [`Spin`] are equal, the old one stays.
+    /// A reading of the clock and of the kernel's counts ([`Awake`]) since which the worker has not
+    /// slept. The first reading in a wait is compared with it, and shows how much time the worker
+    /// has lost in between. A sleep replaces it by a reading after the sleep. A wait without a
+    /// sleep replaces it by the first reading of that wait. If such a wait made no reading, or the
+    /// two bounds of its [`Spin`] are equal, the old one stays.
     awake: Awake,
     /// How many searches the worker makes before it sleeps, at most, while more kernel threads are
     /// awake than can run.
@@ -438,7 +439,8 @@ impl SpinPolicy {
 /// Do more kernel threads of this machine want to run than this process has processors? If not, no
 /// other program competes with this worker. The lost time went to a kernel thread that has another
 /// processor by now, or that belongs to this process. For example, the kernel often wakes a
-/// sleeping thread on the processor of its waker. The answer is true if the system does not say.
+/// sleeping thread on the processor of its waker. The waker then loses time, although soon each of
+/// the two has a processor. The answer is true if the system does not say.
 #[cold]
 fn others_may_run() -> bool {
     proc_file::parse_start(c"/proc/loadavg", runnable).is_none_or(|count| count > cores())

@@ -16,13 +16,13 @@
 //! may start a new job, so only this one is asked for jobs: its `seek` is called. If the newest
 //! context was interrupted in program code, no older context of the thread is resumed.
 //!
-//! **A team of one thread.** Suppose that the newest context of a thread waits in an inner team.
-//! Then an older context of the thread is resumed and suspended again. The older context is now the
-//! thread's newest, so the context for the inner team is no longer asked for jobs. As a rule this
-//! does no harm, because the other threads of the inner team find the team's jobs. If the inner
-//! team has only one thread, no other thread finds them. So the context for such a team is asked
-//! although it is not the newest ([`super::Wait::alone`]), unless a newer one was interrupted in
-//! program code.
+//! **A team of one thread.** Suppose that the newest context of a thread waits in an inner team,
+//! and that meanwhile an older context of the thread is resumed and suspended again. The older
+//! context is now the thread's newest, so the context for the inner team is no longer asked for
+//! jobs. As a rule this does no harm, because the other threads of the inner team find the team's
+//! jobs. If the inner team has only one thread, no other thread finds them. So the context for such
+//! a team is asked although it is not the newest ([`super::Wait::alone`]), unless a newer one was
+//! interrupted in program code.
 //!
 //! **The strictest gang.** Consider the gangs of the contexts here that have not finished
 //! ([`super::Wait::finished`]). The deepest of them, and among equally deep ones the oldest, is the
@@ -183,9 +183,10 @@ impl SuspendedContexts {
 
     /// Called when `thread` has suspended a newer context. The older context of `thread` in the
     /// list is then no longer asked for jobs, so other polled contexts of the same order
-    /// ([`super::ReadyOrder`]) have to start the tasks. As such contexts count only those that are
-    /// the only suspended ones of their threads. Consider the unpolled context with the lowest
-    /// position in the order. This function adds this context to the list in two cases:
+    /// ([`super::ReadyOrder`]) have to start the tasks. A polled context counts as able to start
+    /// tasks only if it is the only suspended context of its thread. Consider the unpolled context
+    /// with the lowest position in the order. This function adds this context to the list in two
+    /// cases:
     ///
     /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start tasks.
     /// * The position of this context is lower than the positions of all polled contexts of the

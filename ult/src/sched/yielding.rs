@@ -212,10 +212,10 @@ fn poll_among_others(worker: &'static Worker) {
 
 /// Yields to the threads that the caller has just released. The caller waits for nothing itself: it
 /// stays ready, and continues when it is resumed, or at once if nothing else runs. The program may
-/// next spin until one of the released threads has made progress, so they run first where they
-/// share the caller's processor. If contexts wait behind the caller, one of them may run. This
-/// happens in regions whose threads were seen spinning or blocking; in other regions one more
-/// switch would cost time for nothing.
+/// next spin until one of the released threads has made progress. A released thread that shares the
+/// caller's processor makes none during that spin, so such threads run before the caller continues.
+/// If contexts wait behind the caller, one of them may run. This happens in regions whose threads
+/// were seen spinning or blocking; in other regions one more switch would cost time for nothing.
 ///
 /// `each` is true for teams of the kind `KernelThreads`, whose threads have a kernel thread each.
 /// If nothing waits behind the caller and more kernel threads are awake than can run, the caller

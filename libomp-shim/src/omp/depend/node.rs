@@ -171,8 +171,8 @@ pub(super) struct Rare {
     /// Data of a task that queues its work on a device.
     queues: OnceCell<Box<NodeQueues>>,
     /// The task's place in the order in which tasks for GPUs are admitted ([`admission`]).
-    /// [`super::submit`] sets it if the program has begun to make tasks for GPUs. Other nodes have
-    /// no place.
+    /// [`super::submit`] sets it for each node that it makes after the program has begun to make
+    /// tasks for GPUs. Nodes made before that, or by other functions, have no place.
     place: Cell<Option<Id>>,
     /// What tools know about the task.
     mark: Cell<(u64, u64)>,

@@ -141,8 +141,8 @@ fn suspend_all(suspended: &mut SuspendedContexts, conditions: &[impl Fn() -> boo
 }
 
 /// Each thread waits until `now` is its number, which is its position as well. Each of `turns` is
-/// an order in which the threads are suspended. The first search finds each ready context, and
-/// evaluates few conditions.
+/// an order in which the threads are suspended. Each time a context becomes ready, the next search
+/// finds it, and evaluates few conditions.
 #[test]
 fn a_look_asks_few_of_many_that_wait_in_order() {
     const THREADS: usize = 500;
@@ -172,7 +172,8 @@ fn a_look_asks_few_of_many_that_wait_in_order() {
             let (at, _) = suspended.best_ready_in_window(true, true).expect("its turn has come");
             assert_eq!(suspended.take_at(at).ult.addr(), number + 1);
             assert!(asked.get() <= 2 * POLLED_PER_ORDER);
-            // The thread may not have used its chance, and waits again, as the newest.
+            // A resumed thread that has not done what it waited for waits again at its position,
+            // and its context is the newest entry.
             if number % 3 == 0 {
                 sit_in_order(&mut suspended, number, number as u64, condition, &object);
                 let (at, _) = suspended.best_ready_in_window(true, true).expect("it is polled again");
