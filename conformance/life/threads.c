@@ -103,11 +103,15 @@ static int nproc(void)
     }
     return !setrlimit(RLIMIT_NPROC, &none) && large();
 }
+static int leaves_of(int which, const char *used, int megabytes)
+{
+    rlim_t size = (rlim_t)status(used) * 1024 + ((rlim_t)megabytes << 20);
+    struct rlimit little = {size, size};
+    return !setrlimit(which, &little);
+}
 static int leaves(int megabytes)
 {
-    rlim_t size = (rlim_t)status("VmSize") * 1024 + ((rlim_t)megabytes << 20);
-    struct rlimit little = {size, size};
-    return !setrlimit(RLIMIT_AS, &little);
+    return leaves_of(RLIMIT_AS, "VmSize", megabytes);
 }
 static int fib(int n)
 {
@@ -203,6 +207,10 @@ static int space_of_each_size(void)
     }
     return right;
 }
+static int address_space_data(void)
+{
+    return leaves_of(RLIMIT_DATA, "VmData", 60) && large() && waiting_tasks() && large();
+}
 static int address_space_after(void)
 {
     return region() && tasks() && nested() && in_space(60);
@@ -253,6 +261,7 @@ int main(int argc, char **argv)
                                         {"address_space_tasks", address_space_tasks},
                                         {"address_space_more", address_space_more},
                                         {"space_of_each_size", space_of_each_size},
+                                        {"address_space_data", address_space_data},
                                         {"address_space_after", address_space_after},
                                         {"quota", quota},
                                         {0, 0}};

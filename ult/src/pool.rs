@@ -22,7 +22,8 @@ use crate::fault;
 use crate::observer::{self, SchedulerEvent};
 use crate::sched;
 use crate::signals;
-use crate::stack::{self, kernel, promised};
+use crate::stack::promised::{self, SpaceBesideStack};
+use crate::stack::{self, kernel};
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
 
@@ -383,8 +384,9 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     let record = worker::take_record();
     record.share(shared);
     record.set_runs_on_kernel_stack(!shared && sched::jobs_run_on_own_stacks());
-    let started = match promised::has_room(address_space(record)) {
-        true => spawn_kernel_thread(record, first_mask),
+    let started = match promised::reserve_room(address_space(record)) {
+        true => spawn_kernel_thread(record, first_mask)
+            .inspect_err(|_| promised::release_room(address_space(record))),
         false => Err(std::io::ErrorKind::OutOfMemory.into()),
     };
     if let Err(error) = started {
@@ -403,9 +405,15 @@ const IDLE_LOOP_STACK: usize = 256 << 10;
 /// Is there address space for one more worker, with a stack of `stack_size` bytes for its
 /// assignment? Only a limit (`RLIMIT_AS`) says no. Any thread.
 pub(crate) fn has_space_for_worker(stack_size: usize) -> bool {
-    promised::has_room(
-        kernel::address_space(kernel_stack(0)) + fault::ALTERNATE_SPACE + stack::address_space(stack_size),
-    )
+    promised::has_room(space().bytes + stack::address_space(stack_size))
+}
+
+/// The address space that a worker takes, and how many were started: for a region that asks whether
+/// there is room. Any thread.
+pub(crate) fn space() -> SpaceBesideStack {
+    let bytes = kernel::address_space(kernel_stack(0)) + fault::ALTERNATE_SPACE;
+    // ORDERING: Relaxed; a statistic.
+    SpaceBesideStack { bytes, existing: STARTED.load(Ordering::Relaxed) }
 }
 
 /// Bytes of address space that a worker of this record takes.
@@ -482,6 +490,7 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     // SAFETY: the argument is the record that `start_worker` took for this thread.
     let worker: &'static Worker = unsafe { &*argument.cast() };
     become_worker(worker);
+    promised::release_room(address_space(worker));
     idle_loop(worker);
     core::ptr::null_mut()
 }

@@ -48,6 +48,7 @@ use crate::arch;
 use crate::kernel_state::ThreadState;
 use crate::pool::ForkMutex;
 use crate::signals::queue::SignalQueue;
+use crate::stack::promised::SpaceBesideStack;
 use crate::worker::Worker;
 
 mod directory;
@@ -508,10 +509,9 @@ unsafe fn run_with_by_other_means(fs: usize) {
 }
 
 /// The address space that a donor takes, and how many there are: for a region that asks whether
-/// there is room ([`crate::stack::promised`]). Any thread.
-pub(crate) fn space() -> crate::stack::promised::BlockSpace {
-    let bytes = if crate::worker::uses_tls_blocks() { donor::address_space() } else { 0 };
-    crate::stack::promised::BlockSpace { bytes, existing: count() }
+/// there is room. Any thread.
+pub(crate) fn space() -> SpaceBesideStack {
+    SpaceBesideStack { bytes: donor::address_space(), existing: count() }
 }
 
 /// The number of donors made in this process; a child of a fork starts at zero. Any thread.

@@ -100,7 +100,7 @@ impl Ult {
         size: usize,
         entry: unsafe extern "C" fn(usize) -> !,
     ) -> std::io::Result<()> {
-        let stack = stack::take(size)?;
+        let stack = stack::promised::take(size)?;
         let top = stack.top();
         // SAFETY: the stack is fresh, mapped, and used by no other code.
         unsafe { self.attach_stack(stack, top, entry) };

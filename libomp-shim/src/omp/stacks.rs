@@ -27,10 +27,12 @@ fn ask(wanted: u32) -> (u32, u32) {
 fn say(wanted: u32, size: u32) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
+        let limits: Vec<String> =
+            promised::limits().map(|limit| format!("{} is {} MiB", limit.name, limit.bytes >> 20)).collect();
         report::warn(format_args!(
-            "no address space for the stacks of {wanted} threads (RLIMIT_AS is {} MiB); the region runs with {size}. \
+            "no address space for the stacks of {wanted} threads ({}); the region runs with {size}. \
              OMP_STACKSIZE makes stacks smaller",
-            promised::limit().unwrap_or(u64::MAX) >> 20
+            limits.join(", ")
         ));
     });
 }

@@ -11,16 +11,15 @@
 
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use core::time::Duration;
-use std::time::Instant;
 
 use super::{
     Job, Next, SuspendedContext, enter_program, enter_program_again, look, next, switch_context, switch_to,
 };
 use crate::gang::GangTag;
 use crate::observer::{self, SchedulerEvent};
+use crate::pool;
 use crate::spawn::{UltStart, UltTlsBlock};
-use crate::stack::{self, promised};
+use crate::stack::promised::{self, SpaceBesideStack};
 use crate::tls_block::{self, TlsBlock};
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Role, ThreadMode, Worker, WorkerOwn};
@@ -70,9 +69,14 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
     }
 }
 
+/// What a thread takes beside its stack: a TLS block, where threads share workers, or a worker.
+fn beside_stack() -> SpaceBesideStack {
+    if worker::uses_tls_blocks() { tls_block::space() } else { pool::space() }
+}
+
 /// Provides runner stacks for the `threads` further threads of a region; see [`promised::promise`].
 pub fn promise_stacks(threads: usize) -> (usize, usize) {
-    let stacks = promised::promise(threads, runner_stack_size(), tls_block::space());
+    let stacks = promised::promise(threads, runner_stack_size(), beside_stack());
     if promised::is_limited() {
         // From here on every switch between threads calls `retire_idle`.
         super::threads_differ();
@@ -177,27 +181,10 @@ fn next_for_runner(worker: &'static Worker) -> Next {
 /// more than a worker usually needs at once, and little memory; any value from 4 to 16 will do.
 const IDLE_RUNNERS: usize = 8;
 
-/// How long a worker waits at most for a promised stack, which another worker may be about to
-/// leave. Chosen: longer than any time slice; any value from 100 ms to 10 s will do.
-const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
-
 fn new_runner() -> *mut Ult {
-    let mut since = None;
-    loop {
-        // Under a limit, a further stack is mapped only if address space is left for everything
-        // else. After the timeout it is mapped without this check, and the program ends if that
-        // fails.
-        let may_wait = promised::is_limited()
-            && since.get_or_insert_with(Instant::now).elapsed() < PROMISED_STACK_TIMEOUT;
-        let found = match may_wait {
-            true => stack::take_with_room(runner_stack_size()),
-            false => stack::take(runner_stack_size()),
-        };
-        match found {
-            Ok(stack) => return Ult::on_own_stack(stack, runner_main),
-            Err(_) if may_wait => crate::park::give_core(),
-            Err(error) => no_stack(&error),
-        }
+    match promised::take(runner_stack_size()) {
+        Ok(stack) => Ult::on_own_stack(stack, runner_main),
+        Err(error) => no_stack(&error),
     }
 }
 

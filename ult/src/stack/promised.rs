@@ -1,5 +1,5 @@
-//! Stacks for the threads of a team before it starts, where the address space is limited
-//! (`RLIMIT_AS`).
+//! Stacks for the threads of a team before it starts, where the address space or the memory for
+//! data is limited (`RLIMIT_AS`, `RLIMIT_DATA`).
 //!
 //! Without a limit a stack is mapped when a thread first needs it, and that never fails. With one
 //! it may, and by then the team has started and counts on all of its threads. So a region asks
@@ -17,7 +17,10 @@
 //! thread and 16 KiB of page tables where no limit is set). Finding out by a mapping whether there
 //! is room: while it exists, another thread's `malloc` fails, and the program ends.
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use core::time::Duration;
+use std::io;
 use std::sync::Once;
+use std::time::Instant;
 
 use super::Stack;
 use crate::pool::ForkMutex;
@@ -36,10 +39,10 @@ const LEFT_BY_WORKERS: usize = 4 << 20;
 /// `HEAP_MAX_SIZE`). A thread that finds less gets a page for each of its allocations.
 const ARENA: usize = 64 << 20;
 
-/// The TLS blocks of a region's threads, which take address space as the stacks do.
+/// What each thread of a region takes beside its stack: a TLS block, or else a kernel thread.
 #[derive(Clone, Copy)]
-pub struct BlockSpace {
-    /// Address space of one, bytes; 0 where threads have none of their own.
+pub struct SpaceBesideStack {
+    /// Address space of one, bytes.
     pub bytes: usize,
     /// How many exist.
     pub existing: usize,
@@ -99,6 +102,8 @@ pub(super) fn forget_after_fork() {
     IN_USE_AT_LIMIT.store(0, Relaxed);
     // ORDERING: as above.
     FOR_JOBS.store(0, Relaxed);
+    // ORDERING: as above.
+    STARTING.store(0, Relaxed);
     // SAFETY: the child of a fork, with one thread.
     unsafe { COUNTING.forget(()) };
 }
@@ -118,15 +123,15 @@ pub fn is_limited() -> bool {
     LIMITED.load(Relaxed)
 }
 
-/// Sees to stacks of at least `size` usable bytes, and to room for `blocks`, for `threads` threads
-/// of a region. Returns two numbers: the threads for which there is room, and the count to pass to
+/// Sees to stacks of at least `size` usable bytes, and to room for what is `beside` them, for
+/// `threads` threads of a region. Returns two numbers: the threads for which there is room, and the count to pass to
 /// [`release`] at the region's end (zero where the address space has no limit).
 ///
-/// Any thread. Maps the stacks that are missing, and pools them. TLS blocks are made later, by the
-/// threads' own start: here their room is only left.
+/// Any thread. Maps the stacks that are missing, and pools them. TLS blocks and kernel threads are
+/// made when the threads start: here their room is only left.
 #[cold]
-pub fn promise(threads: usize, size: usize, blocks: BlockSpace) -> (usize, usize) {
-    if limit().is_none() {
+pub fn promise(threads: usize, size: usize, beside: SpaceBesideStack) -> (usize, usize) {
+    if !is_any() {
         // ORDERING: Relaxed; see `is_scarce`.
         UNLIMITED.fetch_max(threads, Relaxed);
         return (threads, 0);
@@ -142,10 +147,9 @@ pub fn promise(threads: usize, size: usize, blocks: BlockSpace) -> (usize, usize
     let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
     // ORDERING: as above.
     let missing = missing(promised).min(threads);
-    let missing_blocks =
-        if blocks.bytes == 0 { 0 } else { promised.saturating_sub(blocks.existing).min(threads) };
-    let lacking = missing.max(missing_blocks);
-    let refused = lacking - map(missing, size, missing_blocks, blocks.bytes);
+    let missing_beside = promised.saturating_sub(beside.existing).min(threads);
+    let lacking = missing.max(missing_beside);
+    let refused = lacking - map(missing, size, missing_beside, beside.bytes);
     if lacking != 0 && free_space() < ARENA {
         share_heap();
     }
@@ -181,6 +185,27 @@ pub(crate) fn release_job_stack() {
     subtract(&FOR_JOBS, 1);
 }
 
+/// How long a worker waits at most for a promised stack, which another worker may be about to
+/// leave. Chosen: longer than any time slice; any value from 100 ms to 10 s will do.
+const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// [`super::take`] for a context that needs its stack now. Under a limit, a stack is mapped only if
+/// address space is left for everything else. Else the caller waits until another worker has given
+/// one back. After [`PROMISED_STACK_TIMEOUT`] a stack is mapped without this check.
+///
+/// # Errors
+/// As [`super::take`].
+pub(crate) fn take(size: usize) -> io::Result<Stack> {
+    let mut since = None;
+    while is_limited() && since.get_or_insert_with(Instant::now).elapsed() < PROMISED_STACK_TIMEOUT {
+        match super::take_with_room(size) {
+            Ok(stack) => return Ok(stack),
+            Err(_) => crate::park::give_core(),
+        }
+    }
+    super::take(size)
+}
+
 /// The region that was promised `threads` stacks ended.
 #[inline]
 pub fn release(threads: usize) {
@@ -189,23 +214,69 @@ pub fn release(threads: usize) {
     }
 }
 
-/// The bytes of address space that the process may have (`RLIMIT_AS`); `None`: as many as there
-/// are.
-pub fn limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: `limit` may be written.
-    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
-    (is_known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+/// A limit of the kernel's on what a process may map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MappingLimit {
+    /// What users know it by.
+    pub name: &'static str,
+    /// Its value, bytes.
+    pub bytes: u64,
+    /// Which field of `/proc/self/statm` has the pages that count.
+    field: usize,
+}
+
+/// The limits that are set: on the address space, and on memory that only this process may write,
+/// which stacks are (`getrlimit(2)`; `statm` in `proc(5)`). The second one's field has the pages of
+/// the main thread's stack as well, so a little less counts as free than is.
+pub fn limits() -> impl Iterator<Item = MappingLimit> {
+    const LIMITS: [(libc::__rlimit_resource_t, &str, usize); 2] =
+        [(libc::RLIMIT_AS, "RLIMIT_AS", 0), (libc::RLIMIT_DATA, "RLIMIT_DATA", 5)];
+    LIMITS.into_iter().filter_map(|(which, name, field)| {
+        let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: `limit` may be written.
+        let is_known = unsafe { libc::getrlimit(which, &raw mut limit) } == 0;
+        let bytes = limit.rlim_cur;
+        (is_known && bytes != libc::RLIM_INFINITY).then_some(MappingLimit { name, bytes, field })
+    })
+}
+
+/// Does a limit hold?
+fn is_any() -> bool {
+    limits().next().is_some()
 }
 
 /// Held while address space is counted and stacks are mapped: a thread that counted at the same
 /// time would count on the same space. Whoever holds it neither allocates nor switches.
 static COUNTING: ForkMutex<()> = ForkMutex::new(());
 
-/// Is there room for a kernel thread that takes `bytes` of address space? Any thread. The answer
-/// may be old when it comes: what several threads take at once is small.
+/// Address space, in bytes, of kernel threads that are being started, which have not mapped all of
+/// it.
+static STARTING: AtomicUsize = AtomicUsize::new(0);
+
+/// Is there room for a kernel thread that takes `bytes` of address space? Any thread.
 pub(crate) fn has_room(bytes: usize) -> bool {
-    limit().is_none() || free_space().checked_sub(LEFT_BY_WORKERS).is_some_and(|spare| bytes <= spare)
+    // ORDERING: Relaxed; a count by itself.
+    let wanted = STARTING.load(Relaxed).saturating_add(bytes);
+    !is_any() || free_space().checked_sub(LEFT_BY_WORKERS).is_some_and(|spare| wanted <= spare)
+}
+
+/// Reserves room for a kernel thread that takes `bytes` of address space. False if there is none.
+/// After true, the new thread calls [`release_room`] when it has mapped what it needs. Any thread.
+pub(crate) fn reserve_room(bytes: usize) -> bool {
+    // ORDERING: Relaxed, as above. Two threads that ask at once may both be refused.
+    STARTING.fetch_add(bytes, Relaxed);
+    let has_room = has_room(0);
+    if !has_room {
+        release_room(bytes);
+    }
+    has_room
+}
+
+/// The kernel thread for which room was reserved has mapped its memory, or could not be started. A
+/// kernel thread that takes the place of another one ([`crate::pool::renew`]) calls this without a
+/// reservation; the count is then too low until the others have started.
+pub(crate) fn release_room(bytes: usize) {
+    subtract(&STARTING, bytes);
 }
 
 /// Has threads that have no heap yet share the C library's first one: there is no room for theirs,
@@ -223,11 +294,13 @@ fn share_heap() {
 /// Counted, not tried out: a mapping made as a trial takes the space for a moment, and another
 /// thread's `malloc` that asks for memory then gets none.
 fn free_space() -> usize {
-    let size =
-        proc_file::parse_start(c"/proc/self/statm", |text| text.split(' ').next()?.parse::<u64>().ok());
-    let (Some(limit), Some(pages)) = (limit(), size) else { return 0 };
-    let free = limit.saturating_sub(pages.saturating_mul(super::page_size() as u64));
-    usize::try_from(free).unwrap_or(usize::MAX)
+    let free = |limit: MappingLimit| {
+        let pages = |text: &str| text.split(' ').nth(limit.field)?.parse::<u64>().ok();
+        let used =
+            proc_file::parse_start(c"/proc/self/statm", pages)?.checked_mul(super::page_size() as u64)?;
+        Some(usize::try_from(limit.bytes.saturating_sub(used)).unwrap_or(usize::MAX))
+    };
+    limits().map(|limit| free(limit).unwrap_or(0)).min().unwrap_or(usize::MAX)
 }
 
 /// Maps a stack with [`LEFT_OVER`] to spare, and pools it.
@@ -235,19 +308,19 @@ fn map_one(size: usize) -> bool {
     map(1, size, 0, 0) == 1
 }
 
-/// Makes room for threads that lack `stacks` stacks and `blocks` TLS blocks between them, with
-/// [`LEFT_OVER`] to spare. Returns for how many there was room. Their stacks are mapped and pooled;
-/// the room for their blocks is left free.
-fn map(stacks: usize, size: usize, blocks: usize, block_bytes: usize) -> usize {
-    let threads = stacks.max(blocks);
+/// Makes room for threads that lack `stacks` stacks, and `beside` times `beside_bytes` bytes beside
+/// them, with [`LEFT_OVER`] to spare. Returns for how many there was room. Their stacks are mapped
+/// and pooled; the other room is left free.
+fn map(stacks: usize, size: usize, beside: usize, beside_bytes: usize) -> usize {
+    let threads = stacks.max(beside);
     let Some(size) = super::round(size).filter(|_| threads != 0) else { return 0 };
     let _one_at_a_time = COUNTING.lock();
     let mut spare = free_space().saturating_sub(LEFT_OVER);
     for thread in 0..threads {
         // Those that lack only one of the two come first.
-        let (lacks_block, lacks_stack) = (thread >= threads - blocks, thread >= threads - stacks);
+        let lacks_stack = thread >= threads - stacks;
         let stack_bytes = if lacks_stack { super::mapping(size) } else { 0 };
-        let needed = stack_bytes + if lacks_block { block_bytes } else { 0 };
+        let needed = stack_bytes + if thread >= threads - beside { beside_bytes } else { 0 };
         match spare.checked_sub(needed) {
             Some(rest) => spare = rest,
             None => return thread,
