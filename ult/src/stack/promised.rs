@@ -124,8 +124,8 @@ pub fn is_limited() -> bool {
 }
 
 /// Sees to stacks of at least `size` usable bytes, and to room for what is `beside` them, for
-/// `threads` threads of a region. Returns two numbers: the threads for which there is room, and the count to pass to
-/// [`release`] at the region's end (zero where the address space has no limit).
+/// `threads` threads of a region. Returns two numbers: the threads for which there is room, and the
+/// count to pass to [`release`] at the region's end (zero where the address space has no limit).
 ///
 /// Any thread. Maps the stacks that are missing, and pools them. TLS blocks and kernel threads are
 /// made when the threads start: here their room is only left.
