@@ -67,6 +67,9 @@ static MAPPED: AtomicUsize = AtomicUsize::new(0);
 static RUNNER_SIZE: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that running regions have been promised.
 static PROMISED: AtomicUsize = AtomicUsize::new(0);
+/// The most threads for which there was room beside their stacks. Regions up to that number do not
+/// ask again: not every thread takes a TLS block, and to ask costs some microseconds.
+static ROOM_FOUND: AtomicUsize = AtomicUsize::new(0);
 
 fn counts(size: usize) -> bool {
     // ORDERING: Relaxed; a setting.
@@ -104,6 +107,8 @@ pub(super) fn forget_after_fork() {
     FOR_JOBS.store(0, Relaxed);
     // ORDERING: as above.
     STARTING.store(0, Relaxed);
+    // ORDERING: as above.
+    ROOM_FOUND.store(0, Relaxed);
     // SAFETY: the child of a fork, with one thread.
     unsafe { COUNTING.forget(()) };
 }
@@ -147,11 +152,17 @@ pub fn promise(threads: usize, size: usize, beside: SpaceBesideStack) -> (usize,
     let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
     // ORDERING: as above.
     let missing = missing(promised).min(threads);
-    let missing_beside = promised.saturating_sub(beside.existing).min(threads);
+    // ORDERING: as above.
+    let with_room = beside.existing.max(ROOM_FOUND.load(Relaxed));
+    let missing_beside = promised.saturating_sub(with_room).min(threads);
     let lacking = missing.max(missing_beside);
     let refused = lacking - map(missing, size, missing_beside, beside.bytes);
     if lacking != 0 && free_space() < ARENA {
         share_heap();
+    }
+    if refused == 0 {
+        // ORDERING: as above.
+        ROOM_FOUND.fetch_max(promised, Relaxed);
     }
     subtract(&PROMISED, refused);
     (threads - refused, threads - refused)
