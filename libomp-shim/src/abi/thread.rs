@@ -21,7 +21,12 @@ use super::thread_attributes::thread_pointer;
 /// `gettid(2)`: the number of the calling OpenMP thread. In a signal handler, too.
 #[unsafe(no_mangle)]
 pub extern "C" fn gettid() -> libc::pid_t {
-    let tls_donor = ult::worker::tls_block_in_force().and_then(ult::tls_block::TlsBlock::tls_donor_number);
+    let tls_block = ult::worker::tls_block_in_force();
+    if ult::worker::is_main_thread(tls_block) {
+        // That of the process, also while the thread runs on another kernel thread.
+        return std::process::id() as libc::pid_t;
+    }
+    let tls_donor = tls_block.and_then(ult::tls_block::TlsBlock::tls_donor_number);
     tls_donor.unwrap_or_else(ult::worker::kernel_thread)
 }
 

@@ -635,7 +635,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     };
     let nap = look::HOLD_BACK_TIME * if held_back { 1 } else { 1 << naps.min(NAP_DOUBLINGS) };
     observer::notify(|| SchedulerEvent::Sleeps);
+    let mask = pass_timer_signals(worker);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
+    mask.map(crate::signals::set_mask);
     observer::notify(|| SchedulerEvent::Wakes);
     renounce(worker, rest.notified);
     if found.is_none() && rest.slept && held_back {
@@ -646,6 +648,21 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
         None if rest.slept && !rest.notified => Slept::Nap,
         None => Slept::Woken,
     }
+}
+
+/// Before a sleep: lets signals through that the kernel thread's own thread waits for elsewhere.
+/// While that thread runs on another worker (`handoff`), the kernel still sends the signals of its
+/// timers here, and the handler keeps them for it. Blocked, they would stay in the kernel, and the
+/// thread would wait in vain. No program code runs with this mask. Returns the mask to restore.
+fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
+    // SAFETY: own kernel thread, in its scheduler.
+    let own_thread = unsafe { (*worker.own()).borrowed }?;
+    let passed = own_thread.timer_signals();
+    (passed != 0).then(|| {
+        let before = crate::signals::current_mask();
+        crate::signals::set_mask(before & !passed);
+        before
+    })
 }
 
 /// Announces that the worker is about to sleep, and which jobs it seeks.

@@ -180,6 +180,11 @@ pub(crate) fn main_thread() -> Option<&'static TlsBlock> {
     unsafe { MAIN.load(Ordering::Acquire).as_ref() }
 }
 
+/// Is this the TLS block of the program's main thread? Any thread, in signal handlers as well.
+pub fn is_main_thread(tls_block: Option<&'static TlsBlock>) -> bool {
+    tls_block.is_some_and(|tls_block| main_thread().is_some_and(|main| core::ptr::eq(main, tls_block)))
+}
+
 /// Takes a record that no kernel thread uses.
 pub(crate) fn take_record() -> &'static Worker {
     let mut registry = REGISTRY.lock();
