@@ -403,7 +403,7 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
 const IDLE_LOOP_STACK: usize = 256 << 10;
 
 /// Is there address space for one more worker, with a stack of `stack_size` bytes for its
-/// assignment? Only a limit (`RLIMIT_AS`) says no. Any thread.
+/// assignment? Always true without a limit (`RLIMIT_AS`, `RLIMIT_DATA`). Any thread.
 pub(crate) fn has_space_for_worker(stack_size: usize) -> bool {
     promised::has_room(space().bytes + stack::address_space(stack_size))
 }
@@ -421,7 +421,7 @@ fn address_space(record: &Worker) -> usize {
     kernel::address_space(kernel_stack(program_stack(record))) + fault::ALTERNATE_SPACE
 }
 
-/// The part of a worker's kernel stack that the program's code uses.
+/// Bytes of a worker's kernel stack for the program's code; zero if that runs on ULT stacks.
 fn program_stack(record: &Worker) -> usize {
     if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 }
 }
@@ -487,7 +487,7 @@ fn ask_minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
 }
 
 extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_void {
-    // SAFETY: the argument is the record that `start_worker` took for this thread.
+    // SAFETY: `spawn_kernel_thread` passes a worker's record, and records are never freed.
     let worker: &'static Worker = unsafe { &*argument.cast() };
     become_worker(worker);
     promised::release_room(address_space(worker));

@@ -240,8 +240,7 @@ pub fn take(size: usize) -> io::Result<Stack> {
     }
 }
 
-/// As [`take`], but a stack is mapped only where address space is left for everything else
-/// ([`promised`]).
+/// As [`take`], but a stack is mapped only if [`promised::has_room`] says that there is room.
 ///
 /// # Errors
 /// As [`take`], and where there is no room.

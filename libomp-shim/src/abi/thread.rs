@@ -23,7 +23,7 @@ use super::thread_attributes::thread_pointer;
 pub extern "C" fn gettid() -> libc::pid_t {
     let tls_block = ult::worker::tls_block_in_force();
     if ult::worker::is_main_thread(tls_block) {
-        // That of the process, also while the thread runs on another kernel thread.
+        // The number of the process, even while the thread runs on another kernel thread.
         return std::process::id() as libc::pid_t;
     }
     let tls_donor = tls_block.and_then(ult::tls_block::TlsBlock::tls_donor_number);

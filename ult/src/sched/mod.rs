@@ -650,10 +650,10 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     }
 }
 
-/// Before a sleep: lets signals through that the kernel thread's own thread waits for elsewhere.
-/// While that thread runs on another worker (`handoff`), the kernel still sends the signals of its
-/// timers here, and the handler keeps them for it. Blocked, they would stay in the kernel, and the
-/// thread would wait in vain. No program code runs with this mask. Returns the mask to restore.
+/// A hand-off may have moved the thread to which this kernel thread belongs. The kernel still sends
+/// the signals of that thread's timers here. This function unblocks them for the sleep, and the
+/// handler puts them into the thread's queue. If they stayed blocked, the thread would wait in
+/// vain. No program code runs with this mask. Returns the mask to restore.
 fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
     // SAFETY: own kernel thread, in its scheduler.
     let own_thread = unsafe { (*worker.own()).borrowed }?;

@@ -69,7 +69,8 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
     }
 }
 
-/// What a thread takes beside its stack: a TLS block, where threads share workers, or a worker.
+/// What each thread takes beside its stack: a TLS block if threads share workers, otherwise a
+/// worker.
 fn beside_stack() -> SpaceBesideStack {
     if worker::uses_tls_blocks() { tls_block::space() } else { pool::space() }
 }

@@ -26,13 +26,14 @@ use super::Stack;
 use crate::pool::ForkMutex;
 use crate::proc_file;
 
-/// Address space that is left for everything else when stacks are mapped ahead, bytes: what a team
-/// of that size, its tasks and the program's next allocations need to go on. Chosen: twice
+/// Address space that is left for everything else when stacks are mapped ahead, bytes: what the
+/// team's tasks and the program's next allocations need to go on. Chosen: twice
 /// [`LEFT_BY_WORKERS`], so that two more workers of 1.9 MiB find room.
 const LEFT_OVER: usize = 8 << 20;
 
-/// Address space that is left when a kernel thread is started, bytes. Chosen: the C library asks
-/// for memory by the megabyte once its heap cannot grow, and tasks take theirs by 64 KiB.
+/// Address space that stays free when a kernel thread is started, or when a context maps a stack
+/// that no promise provided, bytes. Chosen: the C library asks for memory by the megabyte once its
+/// heap cannot grow, and tasks take theirs by 64 KiB.
 const LEFT_BY_WORKERS: usize = 4 << 20;
 
 /// Address space that the C library reserves for the heap of a thread, bytes (glibc,
@@ -50,8 +51,8 @@ pub struct SpaceBesideStack {
 
 /// The most threads that a region has asked for without a limit; teams up to that size ask no more.
 ///
-/// Stays at zero under a limit. A limit that the program sets later counts from its first larger
-/// region on.
+/// Zero if a limit holds from the start. If the program sets a limit later, the runtime notices it
+/// at the first region with more threads than this.
 static UNLIMITED: AtomicUsize = AtomicUsize::new(0);
 /// A region has met a limit.
 static LIMITED: AtomicBool = AtomicBool::new(false);
@@ -67,8 +68,9 @@ static MAPPED: AtomicUsize = AtomicUsize::new(0);
 static RUNNER_SIZE: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that running regions have been promised.
 static PROMISED: AtomicUsize = AtomicUsize::new(0);
-/// The most threads for which there was room beside their stacks. Regions up to that number do not
-/// ask again: not every thread takes a TLS block, and to ask costs some microseconds.
+/// The largest number of promised threads that had room beside their stacks. Up to this number
+/// `promise` does not count again: counting takes some microseconds, and not every thread takes a
+/// TLS block.
 static ROOM_FOUND: AtomicUsize = AtomicUsize::new(0);
 
 fn counts(size: usize) -> bool {
@@ -128,12 +130,13 @@ pub fn is_limited() -> bool {
     LIMITED.load(Relaxed)
 }
 
-/// Sees to stacks of at least `size` usable bytes, and to room for what is `beside` them, for
-/// `threads` threads of a region. Returns two numbers: the threads for which there is room, and the
-/// count to pass to [`release`] at the region's end (zero where the address space has no limit).
+/// Promises `threads` threads of a region a stack of at least `size` usable bytes each, and room
+/// for what each takes `beside` it. Returns two numbers: the threads for which there is room, and
+/// the count to pass to [`release`] at the region's end (zero where the address space has no
+/// limit).
 ///
 /// Any thread. Maps the stacks that are missing, and pools them. TLS blocks and kernel threads are
-/// made when the threads start: here their room is only left.
+/// made when the threads start: this function only keeps room for them free.
 #[cold]
 pub fn promise(threads: usize, size: usize, beside: SpaceBesideStack) -> (usize, usize) {
     if !is_any() {
@@ -225,14 +228,14 @@ pub fn release(threads: usize) {
     }
 }
 
-/// A limit of the kernel's on what a process may map.
+/// A limit of the kernel on how much a process may map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappingLimit {
-    /// What users know it by.
+    /// Its name for users.
     pub name: &'static str,
     /// Its value, bytes.
     pub bytes: u64,
-    /// Which field of `/proc/self/statm` has the pages that count.
+    /// The field of `/proc/self/statm`, counted from 0, with the number of pages under this limit.
     field: usize,
 }
 
@@ -256,8 +259,8 @@ fn is_any() -> bool {
     limits().next().is_some()
 }
 
-/// Held while address space is counted and stacks are mapped: a thread that counted at the same
-/// time would count on the same space. Whoever holds it neither allocates nor switches.
+/// Held while address space is counted and stacks are mapped: otherwise two threads could both use
+/// the same free space. The holder neither allocates nor switches.
 static COUNTING: ForkMutex<()> = ForkMutex::new(());
 
 /// Address space, in bytes, of kernel threads that are being started, which have not mapped all of
@@ -290,7 +293,7 @@ pub(crate) fn release_room(bytes: usize) {
     subtract(&STARTING, bytes);
 }
 
-/// Has threads that have no heap yet share the C library's first one: there is no room for theirs,
+/// Makes threads that have no heap yet use the C library's first one: there is no room for theirs,
 /// and a page for each allocation would soon take what is left.
 fn share_heap() {
     static ONCE: Once = Once::new();
@@ -328,7 +331,7 @@ fn map(stacks: usize, size: usize, beside: usize, beside_bytes: usize) -> usize 
     let _one_at_a_time = COUNTING.lock();
     let mut spare = free_space().saturating_sub(LEFT_OVER);
     for thread in 0..threads {
-        // Those that lack only one of the two come first.
+        // Threads that lack only a stack, or only the space beside it, come first.
         let lacks_stack = thread >= threads - stacks;
         let stack_bytes = if lacks_stack { super::mapping(size) } else { 0 };
         let needed = stack_bytes + if thread >= threads - beside { beside_bytes } else { 0 };

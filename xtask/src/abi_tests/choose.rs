@@ -67,7 +67,8 @@ pub fn gate_runs<'a>(programs: Vec<AbiProgram<'a>>, pins: &[Pin]) -> Vec<AbiProg
 }
 
 /// One template program of so many keeps its optimisation level, which is `-O2` for half of them.
-/// The others are not optimised: compiling takes half as long then, and more than running.
+/// The others are not optimised: compiling takes longer than running, and half as long without
+/// optimisation.
 const TEMPLATE_LEVELS_KEPT: usize = 2;
 
 /// A program of a template has one compiler, which makes one run of so many. Similar programs make

@@ -9,7 +9,8 @@ use super::*;
 use crate::report::Report;
 use std::time::Duration;
 
-/// How long mutants are begun after the build; all of them take about a minute on two processors.
+/// After this time no further mutant is started; counted from the first one. All of them take about
+/// a minute on two processors.
 const LIMIT: Duration = Duration::from_secs(150);
 /// Rounds of the named programs before a mutant counts as not caught: a failing gate should not be
 /// an accident.
@@ -59,7 +60,8 @@ fn judge_all(
     let start = Instant::now();
     let try_once = |mutant| (start.elapsed() < LIMIT).then(|| catch(bench, mutant, limits, ROUNDS).is_some());
     let mut caught = parallel::map(chosen, jobs, |mutant| try_once(mutant));
-    // Some mistakes show by chance, and more rarely beside other programs: alone once more.
+    // Some mutants are noticed by chance, and less often on a busy machine. They are tried again
+    // alone.
     for (mutant, caught) in chosen.iter().zip(&mut caught) {
         if *caught == Some(false) && mutant.unit_tests.is_none() {
             *caught = try_once(mutant).or(*caught);
