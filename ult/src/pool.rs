@@ -384,12 +384,7 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     let record = worker::take_record();
     record.share(shared);
     record.set_runs_on_kernel_stack(!shared && sched::jobs_run_on_own_stacks());
-    let started = match promised::reserve_room(address_space(record)) {
-        true => spawn_kernel_thread(record, first_mask)
-            .inspect_err(|_| promised::release_room(address_space(record))),
-        false => Err(std::io::ErrorKind::OutOfMemory.into()),
-    };
-    if let Err(error) = started {
+    if let Err(error) = spawn_kernel_thread(record, first_mask) {
         worker::put_back_record(record);
         return Err(error);
     }
@@ -441,11 +436,21 @@ fn kernel_stack(program: usize) -> usize {
 /// Starts a kernel thread for `record`. The thread opens its signal mask when it is registered.
 /// `mask` computes that mask from the mask of the calling thread.
 fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -> std::io::Result<()> {
+    let bytes = address_space(record);
+    if !promised::reserve_room(bytes) {
+        return Err(std::io::ErrorKind::OutOfMemory.into());
+    }
     let least = kernel_stack(program_stack(record));
-    kernel::start_thread(least, kernel_thread_main, core::ptr::from_ref(record).cast_mut().cast(), |before| {
-        // ORDERING: Relaxed; creating the thread publishes it.
-        record.first_mask.store(mask(before), Ordering::Relaxed);
-    })
+    let started = kernel::start_thread(
+        least,
+        kernel_thread_main,
+        core::ptr::from_ref(record).cast_mut().cast(),
+        |before| {
+            // ORDERING: Relaxed; creating the thread publishes it.
+            record.first_mask.store(mask(before), Ordering::Relaxed);
+        },
+    );
+    started.inspect_err(|_| promised::release_room(bytes))
 }
 
 /// The signal mask of a new kernel thread: the mask of the thread that makes the team. The stall

@@ -637,7 +637,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     observer::notify(|| SchedulerEvent::Sleeps);
     let mask = pass_timer_signals(worker);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
-    mask.map(crate::signals::set_mask);
+    if let Some(mask) = mask {
+        crate::signals::set_mask(mask);
+    }
     observer::notify(|| SchedulerEvent::Wakes);
     renounce(worker, rest.notified);
     if found.is_none() && rest.slept && held_back {
@@ -653,16 +655,13 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
 /// A hand-off may have moved the thread to which this kernel thread belongs. The kernel still sends
 /// the signals of that thread's timers here. This function unblocks them for the sleep, and the
 /// handler puts them into the thread's queue. If they stayed blocked, the thread would wait in
-/// vain. No program code runs with this mask. Returns the mask to restore.
+/// vain. No thread's code runs with this mask. Returns the mask to restore.
 fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
     // SAFETY: own kernel thread, in its scheduler.
-    let own_thread = unsafe { (*worker.own()).borrowed }?;
-    let passed = own_thread.timer_signals();
-    (passed != 0).then(|| {
-        let before = crate::signals::current_mask();
-        crate::signals::set_mask(before & !passed);
-        before
-    })
+    let passed = unsafe { (*worker.own()).borrowed }?.timer_signals();
+    // The kernel's own answer is asked for: a context that goes on after an interrupt brings its
+    // mask along.
+    (passed != 0).then(|| crate::signals::set_mask(crate::signals::current_mask() & !passed))
 }
 
 /// Announces that the worker is about to sleep, and which jobs it seeks.

@@ -19,7 +19,6 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 use std::io;
-use std::sync::Once;
 use std::time::Instant;
 
 use super::Stack;
@@ -286,9 +285,7 @@ pub(crate) fn reserve_room(bytes: usize) -> bool {
     has_room
 }
 
-/// The kernel thread for which room was reserved has mapped its memory, or could not be started. A
-/// kernel thread that takes the place of another one ([`crate::pool::renew`]) calls this without a
-/// reservation; the count is then too low until the others have started.
+/// The kernel thread for which room was reserved has mapped its memory, or could not be started.
 pub(crate) fn release_room(bytes: usize) {
     subtract(&STARTING, bytes);
 }
@@ -296,11 +293,12 @@ pub(crate) fn release_room(bytes: usize) {
 /// Makes threads that have no heap yet use the C library's first one: there is no room for theirs,
 /// and a page for each allocation would soon take what is left.
 fn share_heap() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    // ORDERING: Relaxed; to do it twice does no harm.
+    if !DONE.swap(true, Relaxed) {
         // SAFETY: a setting of the C library's allocator, which any thread may change at any time.
         unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
-    });
+    }
 }
 
 /// The bytes of address space that the process may still map; 0 where the kernel does not say.
