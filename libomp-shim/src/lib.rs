@@ -2,8 +2,9 @@
 //!
 //! Two storeys: [`omp`] is OpenMP's meaning, [`abi`] translates what each compiler calls into it.
 //! Dependencies point one way: `abi` → `omp` → the `ult` crate. [`memory`] is whence all of them
-//! have theirs.
+//! have theirs. [`extensions`] names what `omp` is extended by.
 pub mod abi;
+mod extensions;
 pub mod omp;
 
 mod memory;

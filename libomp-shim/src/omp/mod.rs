@@ -22,6 +22,7 @@
 //! | [`tool`] | events, of which tools and the trace are notified |
 //! | [`trace`] | timelines: `GANGWAY_TRACE` |
 //! | [`report`] | messages to the user |
+//! | [`extension`] | the extension points |
 //! | `fuzz` | judges of what reads a user's text, for tests and fuzzers only |
 pub mod affinity;
 pub mod agents;
@@ -37,6 +38,7 @@ pub mod device;
 pub mod display;
 pub mod env;
 pub mod exit;
+pub mod extension;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 pub mod group;

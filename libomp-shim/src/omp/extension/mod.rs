@@ -1,0 +1,58 @@
+//! The extension points: all that the host's OpenMP tells tools, checks and devices, and all that it
+//! asks them.
+//!
+//! What lives here: one trait for each kind of extension, whose methods are the events, with a
+//! contract for each. What does not: any extension. `omp` names none of them, so that they can be
+//! left out of a build.
+//!
+//! | file | the extension |
+//! |---|---|
+//! | `tools` | tools (OMPT), the trace, and detectors of races |
+//! | `check` | `GANGWAY_CHECK` |
+//! | `offload` | devices, among them MPI ranks |
+//!
+//! **Registration.** The library names its extensions in one static variable
+//! ([`Extensions`]), which the linker finds. So nothing runs when the library is loaded, there is no
+//! moment at which an extension is missing, and link-time optimisation can see through the calls.
+//!
+//! **Cost.** A method is called only where a word says that the extension is active: a bit of
+//! [`ult::watch`] for tools and checks, a word of its own for devices. While none is active an
+//! extension point costs one relaxed load and a branch that is not taken.
+//!
+//! Rejected:
+//! * Registration at run time: an entry point of the program may be called before it, and a
+//!   constructor that registers would run code of ours in each program that is preloaded.
+//! * Type parameters for the extensions through all of `omp`: each of its types would have one.
+
+pub mod check;
+pub mod offload;
+pub mod tools;
+
+use check::Check;
+use offload::Offload;
+use tools::Tools;
+
+/// The extensions of a library, or of a test program.
+pub struct Extensions {
+    /// Tools.
+    pub tools: &'static dyn Tools,
+    /// Checks of the program.
+    pub check: &'static dyn Check,
+    /// Devices.
+    pub offload: &'static dyn Offload,
+}
+
+unsafe extern "Rust" {
+    /// Defined once in each library or test program.
+    #[allow(dead_code, reason = "as below")]
+    #[link_name = "gangway_extensions"]
+    static LINKED: Extensions;
+}
+
+/// Returns the extensions that this library was linked with. Any thread may call this at any time.
+#[inline(always)]
+#[allow(dead_code, reason = "no event has moved here yet")]
+pub(in crate::omp) fn linked() -> &'static Extensions {
+    // SAFETY: the library defines the variable with this type, and never writes it.
+    unsafe { &LINKED }
+}
