@@ -19,12 +19,12 @@
 //! dependences take grows with the number of edges. A set forgets completed members before it
 //! grows.
 //!
-//! **The next task.** When a task completes, the last task that becomes ready by this goes to the
-//! *run-next slot* of the thread. The others are pushed. First, successors become ready, from the
-//! newest to the oldest. After that, the mutexes are handed on, and tasks that get their last mutex
-//! become ready. If no task gets its last mutex, the last task to become ready is, as a rule, the
-//! successor that was entered first. So that successor goes to the slot. The thread usually starts
-//! the task of the slot next, without the deque ([`super::queue::follow`]).
+//! **The next task.** The completion of a task can make other tasks ready. The last of these goes
+//! to the *run-next slot* of the thread. The others are pushed. First, successors become ready,
+//! from the newest to the oldest. After that, the mutexes are handed on, and tasks that get their
+//! last mutex become ready. If no task gets its last mutex, the last task to become ready is, as a
+//! rule, the successor that was entered first. So that successor goes to the slot. The thread
+//! usually starts the task of the slot next, without the deque ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -210,10 +210,10 @@ pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + C
 /// the mutexes of `mutexinoutset`. The caller makes it the node of the task, or gives it to
 /// [`leave`] when the task has ended.
 ///
-/// `None` means that the task that the caller runs holds no mutex. Then that task needs no node,
-/// because no task waits for it: the generating task makes later tasks only after that task has
-/// ended. If that task holds mutexes, it needs the node: earlier tasks may stand in line for these
-/// mutexes.
+/// `None` means that the task that the caller runs holds no mutex. Such a task needs no node. No
+/// later task has to wait for it, because the generating task makes the next task only after this
+/// one has ended. A task that holds mutexes needs the node: earlier tasks may stand in line for
+/// these mutexes.
 #[must_use]
 pub fn wait_and_hold(
     here: CurrentThread,

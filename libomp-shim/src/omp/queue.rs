@@ -235,8 +235,8 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 ///
 /// * A task of the thread waits for a device, and the limit on such tasks is reached. The limit
 ///   counts the tasks of all teams. It does not bind a thread that has no task waiting for a
-///   device. Otherwise a deadlock could follow: an operation in a device's queue may wait for a
-///   task that only this thread can start.
+///   device. If it bound such a thread, too, a deadlock could follow: an operation in a device's
+///   queue may wait for a task that only this thread can start.
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.
@@ -257,7 +257,8 @@ pub fn end_help(thread: &Thread) {
 }
 
 /// Returns the number of the latest [`find`]. The number changes with each task that [`find`]
-/// finds, and when a wait ends. So an equal number means that the same wait still lasts.
+/// finds, and when a wait ends. So if two calls return the same number, the wait that lasted at the
+/// first call still lasts at the second.
 pub fn help_number(thread: &Thread) -> u32 {
     // SAFETY: own thread only.
     unsafe { thread.own().helping.0 }
@@ -583,11 +584,12 @@ const TASKS_MOVED_PER_DEQUE: u32 = 8;
 ///
 /// The agent takes the oldest tasks of a deque, one after the other, until it may start one of
 /// them. The tasks that it may not start move to the team queue; as a rule only threads of the team
-/// may run them. A `patient` agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks. It
-/// leaves the deque at once if it has moved a task that free agents may run: the task scheduling
-/// constraint forbids this agent to start it, but another agent may start it.
+/// may run them. A `patient` agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks. For
+/// one kind of task it leaves the deque at once: a task that free agents may run, but that the task
+/// scheduling constraint keeps from this agent. The agent moves this task, too, so that another
+/// agent may start it.
 ///
-/// As a rule, an agent that finds no task in this way ends, and the next agent continues with the
+/// If an agent finds no task in this way, it ends as a rule, and the next agent continues with the
 /// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is
 /// not `patient` and looks at all tasks.
 #[cold]

@@ -14,10 +14,10 @@
 //!   more workers than its limit already, as after an earlier such start, it chooses an existing
 //!   worker instead.
 //!
-//! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
-//! dedicated and accepts the group may steal from those deques. A moved context is marked as in a
-//! hand-off (`Role::away`, see [`super::handoff`]). Its worker sleeps in naps (`super::sleep`),
-//! because a waker may wake the former worker.
+//! A dedicated worker starts no ULT, not even from its own deques. Every other worker that is not
+//! dedicated may steal a ULT from those deques, if it accepts the ULT's group. A moved context is
+//! marked as in a hand-off (`Role::away`, see [`super::handoff`]). Its worker sleeps in naps
+//! (`super::sleep`), because a waker may wake the former worker.
 //!
 //! The thread's TLS block records the kernel thread, so that later regions run the thread there
 //! ([`TlsBlock::take_dedicated_worker`]).

@@ -219,11 +219,11 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
-/// From now on the kernel thread of `worker` uses a borrowed TLS block, the *substitute*, where it
-/// would use its own. From then on the field `native_tls_block` holds the substitute. The field
-/// `borrowed` holds the kernel thread's real native block, because other workers borrow it to run
-/// contexts of this kernel thread's own thread. False if no block can be borrowed. `owner` is the
-/// private data of `worker`.
+/// From now on other workers may use the native TLS block of this kernel thread, to run contexts of
+/// the OpenMP thread that owns the kernel thread. Where the kernel thread would use that block it
+/// uses another one, the *substitute*. `native_tls_block` then holds the substitute, and `borrowed`
+/// the kernel thread's own block. False if no block can be borrowed. `owner` is the private data of
+/// `worker`.
 fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
     if owner.borrowed.is_some() {

@@ -1,8 +1,8 @@
 //! Where a worker searches for work.
 //!
-//! How long a worker searches before it sleeps lives in [`super::spin_policy`]. The rules by which
-//! a worker's own contexts are resumed and seek jobs live in [`super::suspended`]. A *full search*
-//! of a worker has these steps, in the order of ICS '21, Algorithm 2:
+//! How long a worker searches before it sleeps lives in [`super::spin_policy`].
+//! [`super::suspended`] has the rules by which a worker resumes its own contexts and asks them for
+//! jobs. A *full search* of a worker has these steps, in the order of ICS '21, Algorithm 2:
 //!
 //! 1. Its own suspended contexts that are ready, unless a deeper or older gang waits in its gang
 //!    deque. If the first of these contexts yields or was interrupted, steps 3 and 4 sometimes come

@@ -141,8 +141,8 @@ pub struct Wait<'a> {
     /// says whether enough of them have run. While this context is the newest entry of its worker's
     /// list, the worker's search evaluates `ready`. As soon as the list has a newer entry, this
     /// context counts as ready. While other code runs, the worker sometimes checks whether a
-    /// suspended context could run instead; for this check, it counts as ready even if it is the
-    /// newest entry.
+    /// suspended context could run instead. In this check a context that yields counts as ready
+    /// even if it is the newest entry.
     pub yields: bool,
     /// The context has finished its part in its gang: no other thread of the gang waits for it.
     pub finished: bool,
@@ -297,8 +297,8 @@ static ON_OWN_STACKS: AtomicBool = AtomicBool::new(false);
 
 /// From now on a waiting thread runs its jobs by plain calls, on the stack on which it waits. This
 /// is for programs with a virtual machine or a garbage collector, which recognizes a thread by the
-/// bounds of its stack. The thread then checks its condition only when such a job ends or waits, as
-/// under libgomp.
+/// bounds of its stack. The thread then checks its condition only when such a job ends, as under
+/// libgomp.
 pub fn run_jobs_on_own_stacks() {
     // ORDERING: Relaxed; a setting.
     ON_OWN_STACKS.store(true, Ordering::Relaxed);
@@ -652,15 +652,15 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     }
 }
 
-/// A hand-off may have moved the thread to which this kernel thread belongs. The kernel still sends
-/// the signals of that thread's timers here. This function unblocks them for the sleep, and the
-/// handler puts them into the thread's queue. If they stayed blocked, the thread would wait in
-/// vain. No thread's code runs with this mask. Returns the mask to restore.
+/// This kernel thread may belong to a thread that a hand-off has moved to another worker. The
+/// kernel still sends the signals of that thread's timers here. This function unblocks them for the
+/// sleep, and the handler puts them into the thread's queue. If they stayed blocked, the thread
+/// would wait in vain. No thread's code runs with this mask. Returns the mask to restore.
 fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
     // SAFETY: own kernel thread, in its scheduler.
     let passed = unsafe { (*worker.own()).borrowed }?.timer_signals();
-    // The kernel's own answer is asked for: a context that goes on after an interrupt brings its
-    // mask along.
+    // The mask is read from the kernel, not from `kernel_mask`: a context that continues after an
+    // interrupt restores its own mask, so `kernel_mask` may be out of date.
     (passed != 0).then(|| crate::signals::set_mask(crate::signals::current_mask() & !passed))
 }
 

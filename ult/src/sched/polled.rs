@@ -51,9 +51,9 @@ struct PolledList {
 }
 
 struct Desk {
-    /// 0 when free, else one more than what `pool::generation()` was for the holder. It is another
-    /// number in the child process of a fork, so a holder with another number was a thread of the
-    /// parent process.
+    /// 0 when free, else one more than what `pool::generation()` was for the holder. That
+    /// generation is another one in the child process of a fork. So if `holder` is neither 0 nor
+    /// the present generation plus one, the holder was a thread of the parent process.
     holder: AtomicU32,
     list: UnsafeCell<PolledList>,
     /// How many entries are in the list, or about to be.

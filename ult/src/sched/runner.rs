@@ -366,8 +366,8 @@ impl Running {
 
     /// Called when the ULT has ended and its TLS block is no longer in use. Counts the ULT, so that
     /// the next call of [`retire`] reports it to the spawn group. Then calls `SpawnGroup::end`.
-    /// From that call on another thread may start the next ULT with the same `UltStart` and TLS
-    /// block.
+    /// As soon as that call has begun, another thread may start the next ULT with the same
+    /// `UltStart` and TLS block.
     fn end(&self, worker: &'static Worker) {
         // SAFETY: the code that made the start guarantees it; the worker is the calling kernel
         // thread's. `ult_start` is read only before the call of `SpawnGroup::end`. After that call

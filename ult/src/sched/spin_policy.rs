@@ -106,8 +106,8 @@ impl Spin {
 ///
 /// * The kernel has not preempted the worker. The hypervisor then gave the time to other machines.
 ///   Sleeping saves nothing there, and each wake-up is expensive.
-/// * The kernel has preempted the worker, but no more kernel threads of the machine want to run
-///   than this process has processors ([`others_may_run`]).
+/// * The kernel has preempted the worker, but this process has processors for all kernel threads of
+///   the machine that want to run ([`others_may_run`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinHistory {
     micros: u32,
@@ -115,11 +115,11 @@ pub(crate) struct SpinHistory {
     backs_off: u32,
     /// For how many waits it backs off the next time.
     penalty: u32,
-    /// A reading of the clock and of the kernel's counts ([`Awake`]) since which the worker has not
-    /// slept. The first reading in a wait is compared with it, and shows how much time the worker
-    /// has lost in between. A sleep replaces it by a reading after the sleep. A wait without a
-    /// sleep replaces it by the first reading of that wait. If such a wait made no reading, or the
-    /// two bounds of its [`Spin`] are equal, the old one stays.
+    /// A reading of the clock and of the kernel's counts ([`Awake`]). The worker has not slept
+    /// since this reading was made. The first reading in a wait is compared with it, and shows how
+    /// much time the worker has lost in between. A sleep replaces it by a reading after the sleep.
+    /// A wait without a sleep replaces it by the first reading of that wait. If such a wait made no
+    /// reading, or the two bounds of its [`Spin`] are equal, the old one stays.
     awake: Awake,
     /// How many searches the worker makes before it sleeps, at most, while more kernel threads are
     /// awake than can run.

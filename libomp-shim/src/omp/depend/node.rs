@@ -36,8 +36,8 @@
 //! *Two lists.* A task that queues its work on a device has a second list, for successors that
 //! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
 //! device's queue ([`Node::close_queued`]). The first list is closed when the task is complete. A
-//! successor of this kind keeps references to its predecessors of this kind, and asks them where
-//! their work is.
+//! successor that queues its work keeps references to those of its predecessors that queue theirs,
+//! and asks them where that work is.
 //!
 //! *Size.* A node takes two cache lines. The second line holds edges only: all except the first
 //! edge. Data that few nodes need are stored elsewhere ([`Rare`]).
@@ -393,10 +393,10 @@ impl Node {
         hangs
     }
 
-    /// Returns the list to which a successor is added, if both nodes have [`Rare`] data. If both
-    /// nodes have a place in the order of admission to GPUs, the function notes there that the
-    /// successor waits for this node. If both tasks queue their work, this node is noted in the
-    /// successor.
+    /// Returns the list of this node to which the successor is added. Both nodes have [`Rare`]
+    /// data. If both nodes have a place in the order of admission to GPUs, the function notes there
+    /// that the successor waits for this node. If both tasks queue their work, this node is noted
+    /// in the successor.
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
         if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {

@@ -41,8 +41,9 @@ const FIRST: usize = 8;
 /// Number of slots below which a table is small and grows fourfold.
 const SMALL: usize = 512;
 
-/// The table, see the module. Invariants: the number of slots is a power of two. Between the first
-/// slot of an address and the slot in which it is stored, no slot is vacant.
+/// The table, see the module. Invariants: the number of slots is a power of two. The search for an
+/// address begins at its [`first_slot`](Self::first_slot). From there to the slot in which the
+/// address is stored, no slot is vacant.
 pub(super) struct AddressSlots {
     slots: DependRow,
     taken: usize,
