@@ -7,6 +7,7 @@ mod abi_tests;
 mod answer;
 mod bench;
 mod bridge;
+mod circles;
 mod conform;
 mod conformance;
 mod debugger;
@@ -21,6 +22,7 @@ mod gpu_bench;
 mod gpu_model;
 mod lab;
 mod lanes;
+mod lex;
 mod life;
 mod mutants;
 mod pages;
@@ -68,6 +70,8 @@ cargo xtask <command>
   format               rustfmt and clang-format over everything (rustfmt.toml, .clang-format)
                          --check  only say what is not formatted, as in test
   words                names and comments in the words of docs/glossary.md, short sentences (Rust, docs/protocols)
+  circles              files of a crate that import each other in a circle, and which crates depend on which
+                         --check  only whether the bounds hold, as in test   --arrows  the imports inside   --filter TEXT
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
@@ -227,6 +231,13 @@ fn dispatch(
         "words" => {
             nothing_left(options)?;
             words::run(places, report);
+            Ok(report.finish() == 0)
+        }
+        "circles" => {
+            let (check, arrows) = (options.flag("--check"), options.flag("--arrows"));
+            let filter = options.value("--filter").unwrap_or_default();
+            nothing_left(options)?;
+            circles::run(places, &circles::CirclesRequest { check, arrows, filter }, report);
             Ok(report.finish() == 0)
         }
         "format" => {

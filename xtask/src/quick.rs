@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use crate::abi_tests::{AbiExtent, Options};
 use crate::programs::Workspace;
 use crate::report::Report;
-use crate::{format, suite, words};
+use crate::{circles, format, suite, words};
 
 /// All crates but `benchmarks`, whose unit tests take long, with their folders.
 const CRATES: [(&str, &str); 11] = [
@@ -48,6 +48,7 @@ pub fn run(places: &Workspace, report: &mut Report) {
     report.step("form");
     format::run(places, true, report);
     words::run(places, report);
+    circles::check(places, report);
     report.step("build");
     if !suite::cargo(places, &["build", "--quiet", "-p", "libomp-shim"], &[]) {
         return report.fail("build", "cargo build -p libomp-shim failed");

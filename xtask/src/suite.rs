@@ -7,9 +7,9 @@ use crate::conformance::{self, Suite};
 use crate::programs::Workspace;
 use crate::report::{Report, Step};
 use crate::{
-    abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, format,
-    gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup,
-    soak, symbols, trace, words,
+    abi_tests, bench, bridge, circles, conform, debugger, dist, env_cases, examples, exec, factorizations,
+    format, gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers,
+    setup, soak, symbols, trace, words,
 };
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,6 +139,7 @@ fn lint_and_build_tests(places: &Workspace, report: &mut Report) {
     report.step("form");
     format::run(places, true, report);
     words::run(places, report);
+    circles::check(places, report);
     report.step("clippy, build of the tests of the crates");
     let environment = with_clippy();
     let mut is_fine = cargo(places, &["test", "--quiet", "--no-run"], &borrowed(&environment));

@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use crate::lex::{self, Class};
 use crate::programs::Workspace;
 use crate::report::Report;
 use crate::{format, pages};
-use lex::Class;
 
-mod lex;
 mod sentences;
 
 /// The most words of a doc sentence.

@@ -1,7 +1,7 @@
 //! Splits Rust source into code, comments and strings.
 //!
-//! What lives here: enough of Rust's lexical rules to find comments and names. What does not: what
-//! the words are checked for ([`super`]).
+//! What lives here: enough of Rust's lexical rules to find comments, names and the marks between
+//! them. What does not: what they are checked for ([`crate::words`], [`crate::circles`]).
 
 /// What a stretch of source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,9 +109,60 @@ pub fn names(code: &str) -> impl Iterator<Item = &str> {
         .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }
 
+/// A name, a number, `::`, or any other mark of code, and its line from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token<'a> {
+    pub text: &'a str,
+    pub line: usize,
+}
+
+/// The tokens of the code in `source`. Comments, strings, character literals and lifetimes are left
+/// out.
+pub fn tokens(source: &str) -> Vec<Token<'_>> {
+    let mut found = Vec::new();
+    let mut line = 1;
+    for (class, stretch) in stretches(source) {
+        if class == Class::Code {
+            tokens_of_code(stretch, line, &mut found);
+        }
+        line += stretch.matches('\n').count();
+    }
+    found
+}
+
+fn tokens_of_code<'a>(code: &'a str, mut line: usize, found: &mut Vec<Token<'a>>) {
+    let (bytes, mut at) = (code.as_bytes(), 0);
+    let name_end = |from: usize| from + bytes[from..].iter().take_while(|&&byte| is_name(byte)).count();
+    while let Some(c) = code[at..].chars().next() {
+        let end = match c {
+            '\'' => char_literal(code, at).unwrap_or_else(|| name_end(at + 1)),
+            _ if is_name(bytes[at]) => name_end(at),
+            ':' if bytes.get(at + 1) == Some(&b':') => at + 2,
+            _ => at + c.len_utf8(),
+        };
+        if c == '\n' {
+            line += 1;
+        }
+        if c != '\'' && !c.is_whitespace() {
+            found.push(Token { text: &code[at..end], line });
+        }
+        at = end;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Class, names, stretches};
+    use super::{Class, names, stretches, tokens};
+
+    #[test]
+    fn tokens_have_lines() {
+        let source = "use a::b; // c\nlet x = '{';\n\"\n\" fn f<'a>() {}";
+        let found: Vec<_> = tokens(source).iter().map(|t| (t.text, t.line)).collect();
+        let of_line = |line| found.iter().filter(|t| t.1 == line).map(|t| t.0).collect::<Vec<_>>();
+        assert_eq!(of_line(1), ["use", "a", "::", "b", ";"]);
+        assert_eq!(of_line(2), ["let", "x", "=", ";"]);
+        assert_eq!(of_line(4), ["fn", "f", "<", ">", "(", ")", "{", "}"]);
+    }
 
     #[test]
     fn comments_and_strings_are_found() {
