@@ -27,41 +27,36 @@
 //! * A history shared by workers: its line would travel with every steal.
 
 pub mod draw;
+mod history;
+mod hybrid;
 mod kind;
 mod policy;
+mod random;
+mod table;
 
 pub use draw::Draw;
-pub use kind::{UnknownKind, VictimKind, default_kind, set_default};
-pub use policy::{HISTORY, History, Hybrid, RandomVictim, VictimPolicy};
+pub use history::History;
+pub use hybrid::{HISTORY, Hybrid};
+pub use kind::{UnknownKind, default_kind, set_default};
+pub use policy::VictimPolicy;
+pub use random::RandomVictim;
 
 use crate::topology::distance::CpuSite;
 use core::iter::Sum;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// What a worker owns: one of the policies, chosen when the worker starts.
-#[derive(Debug)]
-pub enum Selector {
-    /// See [`Hybrid`].
-    Hybrid(Hybrid),
-    /// See [`History`].
-    History(History),
-    /// See [`RandomVictim`].
-    Random(RandomVictim),
+// A policy is a file beside this one and a row here. Users' names, of the library and of the
+// benchmarks, come from the row.
+table::victim_policies! {
+    /// The last victim that had work and a random one in turns.
+    Hybrid = "hybrid": Hybrid,
+    /// The last victim that had work, for as long as it has.
+    History = "history": History,
+    /// A random one each time.
+    Random = "random": RandomVictim,
 }
 
 impl Selector {
-    /// A selector of the given kind without history. Workers with different `seed`s draw different
-    /// victims; equal seeds give equal sequences. Allocates nothing.
-    #[must_use]
-    pub const fn new(kind: VictimKind, seed: u64) -> Self {
-        let draw = Draw::new(seed);
-        match kind {
-            VictimKind::Hybrid => Self::Hybrid(Hybrid::new(draw)),
-            VictimKind::History => Self::History(History::new(draw)),
-            VictimKind::Random => Self::Random(RandomVictim::new(draw)),
-        }
-    }
-
     /// Says how far each worker is from this one, which has the index `me`: by worker index, in the
     /// steps of [`distance`](crate::topology::distance). Nearer victims are drawn more often
     /// ([`draw`]); workers past the end of `distances` count as far. An empty slice, and the
@@ -70,14 +65,6 @@ impl Selector {
     /// What is drawn is a random victim; the history of a policy does not depend on distances.
     pub fn set_distances(&mut self, me: usize, distances: &[u8]) {
         self.draw_mut().set_distances(me, distances);
-    }
-
-    fn draw_mut(&mut self) -> &mut Draw {
-        match self {
-            Self::Hybrid(policy) => policy.draw_mut(),
-            Self::History(policy) => policy.draw_mut(),
-            Self::Random(policy) => policy.draw_mut(),
-        }
     }
 
     /// See [`Draw::keep_up`].
@@ -90,35 +77,6 @@ impl Selector {
         site_of: impl Fn(usize) -> Option<usize>,
     ) {
         self.draw_mut().keep_up(site, me, count, site_of);
-    }
-}
-
-impl VictimPolicy for Selector {
-    #[inline]
-    fn select(&mut self, me: usize, count: usize) -> usize {
-        match self {
-            Self::Hybrid(policy) => policy.select(me, count),
-            Self::History(policy) => policy.select(me, count),
-            Self::Random(policy) => policy.select(me, count),
-        }
-    }
-
-    #[inline]
-    fn succeeded(&mut self, victim: usize) {
-        match self {
-            Self::Hybrid(policy) => policy.succeeded(victim),
-            Self::History(policy) => policy.succeeded(victim),
-            Self::Random(policy) => policy.succeeded(victim),
-        }
-    }
-
-    #[inline]
-    fn failed(&mut self, victim: usize) {
-        match self {
-            Self::Hybrid(policy) => policy.failed(victim),
-            Self::History(policy) => policy.failed(victim),
-            Self::Random(policy) => policy.failed(victim),
-        }
     }
 }
 
@@ -228,11 +186,38 @@ mod tests {
 
     #[test]
     fn distances_reach_every_policy() {
-        for kind in [VictimKind::Hybrid, VictimKind::History, VictimKind::Random] {
+        for kind in VictimKind::ALL {
             let mut selector = Selector::new(kind, 3);
             selector.set_distances(0, &[0, 0, 2, 2, 2, 2]);
             let near = (0..6000).filter(|_| selector.select(0, 6) == 1).count();
             assert!((3500..3900).contains(&near), "8 draws of 13; {kind:?}: {near} of 6000");
+        }
+    }
+
+    #[test]
+    fn no_policy_names_itself_or_a_worker_that_is_gone() {
+        for kind in VictimKind::ALL {
+            let mut selector = Selector::new(kind, 11);
+            for victim in [3, 9, 3, 9] {
+                selector.succeeded(victim);
+                let named = selector.select(3, 5);
+                assert!(named < 5 && named != 3, "{kind:?}: {named}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_policy_names_each_other_worker_while_attempts_fail() {
+        for kind in VictimKind::ALL {
+            let mut selector = Selector::new(kind, 5);
+            selector.succeeded(2);
+            let mut named = [false; 6];
+            for _ in 0..1000 {
+                let victim = selector.select(0, 6);
+                named[victim] = true;
+                selector.failed(victim);
+            }
+            assert_eq!(named, [false, true, true, true, true, true], "{kind:?}");
         }
     }
 

@@ -18,8 +18,12 @@ pub struct ModelReport {
     pub plot: String,
 }
 
-/// The order in which policies are shown.
-const POLICIES: [VictimKind; 3] = [VictimKind::History, VictimKind::Random, VictimKind::Hybrid];
+/// All policies, the default last: the order in which they are shown.
+const POLICIES: [VictimKind; VictimKind::ALL.len()] = {
+    let mut all = VictimKind::ALL;
+    all.rotate_left(1);
+    all
+};
 
 /// All reports, each figure the median of so many seeds.
 #[must_use]
@@ -181,20 +185,19 @@ fn workers(seeds: u64) -> ModelReport {
     }
 }
 
-/// Figure 2: how far behind hybrid's first panels those of history and random begin, in Cholesky.
+/// Figure 2: how far behind hybrid's first panels those of the others begin, in Cholesky.
 fn panels() -> ModelReport {
     let config = ModelConfig::new(Factorization::Cholesky);
     let outcomes = POLICIES.map(|policy| run(&ModelConfig { policy, ..config }));
-    let at = |step: usize| [0, 1, 2].map(|index| milliseconds(outcomes[index].panel_start[step]));
+    let at = |step: usize| outcomes.each_ref().map(|outcome| milliseconds(outcome.panel_start[step]));
     let rows: Vec<_> = (0..config.tiles).map(|step| row(&[&step.to_string()], &at(step))).collect();
     let line = |index: usize| ChartLine {
         name: POLICIES[index].name().into(),
         points: (0..config.tiles).map(|step| (step as f64, at(step)[index])).collect(),
     };
     let chart = Chart::new("When the panels of Cholesky begin", "step", "ms");
-    ModelReport {
-        name: "model_panels",
-        table: table(&["step", "history ms", "random ms", "hybrid ms"], &rows),
-        plot: svg::lines(&chart, &[line(0), line(1), line(2)]),
-    }
+    let heads = POLICIES.map(|policy| format!("{} ms", policy.name()));
+    let heads: Vec<&str> = ["step"].into_iter().chain(heads.iter().map(String::as_str)).collect();
+    let lines: Vec<ChartLine> = (0..POLICIES.len()).map(line).collect();
+    ModelReport { name: "model_panels", table: table(&heads, &rows), plot: svg::lines(&chart, &lines) }
 }

@@ -1,35 +1,10 @@
-//! The names of the policies, and the one that workers start with.
+//! Policies by their names, and the one that workers start with.
 
 use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// A victim selection policy by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum VictimKind {
-    /// [`Hybrid`](super::Hybrid).
-    #[default]
-    Hybrid,
-    /// [`History`](super::History).
-    History,
-    /// [`RandomVictim`](super::RandomVictim).
-    Random,
-}
-
-impl VictimKind {
-    /// All of them, the default first.
-    pub const ALL: [Self; 3] = [Self::Hybrid, Self::History, Self::Random];
-
-    /// The name that [`from_str`](FromStr::from_str) understands.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hybrid => "hybrid",
-            Self::History => "history",
-            Self::Random => "random",
-        }
-    }
-}
+use super::VictimKind;
 
 /// No policy has this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +41,7 @@ pub fn set_default(kind: VictimKind) {
     DEFAULT.store(index as u8, Ordering::Relaxed);
 }
 
-/// The policy that workers start with: what [`set_default`] said last, at first hybrid.
+/// The policy that workers start with: what [`set_default`] said last, at first the table's first.
 #[must_use]
 pub fn default_kind() -> VictimKind {
     // ORDERING: Relaxed, as in `set_default`.
@@ -85,11 +60,11 @@ mod tests {
         assert_eq!(" History\t".parse(), Ok(VictimKind::History));
         assert_eq!("historic".parse::<VictimKind>(), Err(UnknownKind));
         assert_eq!("".parse::<VictimKind>(), Err(UnknownKind));
-        assert_eq!(UnknownKind.to_string(), "not one of hybrid, history, random");
+        assert!(UnknownKind.to_string().starts_with("not one of hybrid, history, random"));
     }
 
     #[test]
-    fn the_default_is_hybrid_until_it_is_set() {
+    fn the_default_is_the_first_until_it_is_set() {
         assert_eq!(default_kind(), VictimKind::Hybrid);
         set_default(VictimKind::Random);
         assert_eq!(default_kind(), VictimKind::Random);
