@@ -240,19 +240,6 @@ pub fn take(size: usize) -> io::Result<Stack> {
     }
 }
 
-/// As [`take`], but a stack is mapped only if [`promised::has_room`] says that there is room.
-///
-/// # Errors
-/// As [`take`], and where there is no room.
-pub(crate) fn take_with_room(size: usize) -> io::Result<Stack> {
-    let size = round(size).ok_or(io::ErrorKind::InvalidInput)?;
-    match take_pooled(size) {
-        Some(stack) => Ok(stack),
-        None if promised::has_room(mapping(size)) => Stack::map(size),
-        None => Err(io::ErrorKind::OutOfMemory.into()),
-    }
-}
-
 /// Gives the stack back to the pool, or to the kernel above [`POOLED_MAX`]. No thread runs on the
 /// stack any more, the caller included.
 ///

@@ -186,7 +186,7 @@ pub(crate) fn reserve_for_job(size: usize) -> bool {
     // ORDERING: Relaxed, both; counts by themselves, see `count_mapped`.
     FOR_JOBS.fetch_add(1, Relaxed);
     let missing = missing(PROMISED.load(Relaxed));
-    let has_room = missing == 0 || map_one(size);
+    let has_room = missing == 0 || map_with_room(size, LEFT_OVER).map(super::give).is_ok();
     if !has_room {
         subtract(&FOR_JOBS, 1);
     }
@@ -211,12 +211,20 @@ const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) fn take(size: usize) -> io::Result<Stack> {
     let mut since = None;
     while is_limited() && since.get_or_insert_with(Instant::now).elapsed() < PROMISED_STACK_TIMEOUT {
-        match super::take_with_room(size) {
+        match take_with_room(size) {
             Ok(stack) => return Ok(stack),
             Err(_) => crate::park::give_core(),
         }
     }
     super::take(size)
+}
+
+/// A pooled stack, or else a new one, if [`LEFT_BY_WORKERS`] stay free.
+fn take_with_room(size: usize) -> io::Result<Stack> {
+    match super::round(size).and_then(super::take_pooled) {
+        Some(stack) => Ok(stack),
+        None => map_with_room(size, LEFT_BY_WORKERS),
+    }
 }
 
 /// The region that was promised `threads` stacks ended.
@@ -266,11 +274,16 @@ static COUNTING: ForkMutex<()> = ForkMutex::new(());
 /// it.
 static STARTING: AtomicUsize = AtomicUsize::new(0);
 
+/// The bytes of address space that may be mapped so that `left` bytes stay free, and room for the
+/// kernel threads that are being started. `None`: less is free. Any thread.
+fn spare(left: usize) -> Option<usize> {
+    // ORDERING: Relaxed; a count by itself.
+    free_space().checked_sub(left)?.checked_sub(STARTING.load(Relaxed))
+}
+
 /// Is there room for a kernel thread that takes `bytes` of address space? Any thread.
 pub(crate) fn has_room(bytes: usize) -> bool {
-    // ORDERING: Relaxed; a count by itself.
-    let wanted = STARTING.load(Relaxed).saturating_add(bytes);
-    !is_any() || free_space().checked_sub(LEFT_BY_WORKERS).is_some_and(|spare| wanted <= spare)
+    spare(LEFT_BY_WORKERS).is_some_and(|spare| bytes <= spare)
 }
 
 /// Reserves room for a kernel thread that takes `bytes` of address space. False if there is none.
@@ -315,9 +328,17 @@ fn free_space() -> usize {
     limits().map(|limit| free(limit).unwrap_or(0)).min().unwrap_or(usize::MAX)
 }
 
-/// Maps a stack with [`LEFT_OVER`] to spare, and pools it.
-fn map_one(size: usize) -> bool {
-    map(1, size, 0, 0) == 1
+/// Maps a stack of at least `size` bytes, if `left` bytes of address space stay free.
+///
+/// # Errors
+/// As [`super::take`], and where there is no room.
+fn map_with_room(size: usize, left: usize) -> io::Result<Stack> {
+    let size = super::round(size).ok_or(io::ErrorKind::InvalidInput)?;
+    let _one_at_a_time = COUNTING.lock();
+    match spare(left) {
+        Some(spare) if super::mapping(size) <= spare => Stack::map(size),
+        _ => Err(io::ErrorKind::OutOfMemory.into()),
+    }
 }
 
 /// Makes room for threads that lack `stacks` stacks, and `beside` times `beside_bytes` bytes beside
@@ -327,7 +348,7 @@ fn map(stacks: usize, size: usize, beside: usize, beside_bytes: usize) -> usize 
     let threads = stacks.max(beside);
     let Some(size) = super::round(size).filter(|_| threads != 0) else { return 0 };
     let _one_at_a_time = COUNTING.lock();
-    let mut spare = free_space().saturating_sub(LEFT_OVER);
+    let Some(mut spare) = spare(LEFT_OVER) else { return 0 };
     for thread in 0..threads {
         // Threads that lack only a stack, or only the space beside it, come first.
         let lacks_stack = thread >= threads - stacks;
@@ -348,4 +369,43 @@ fn map(stacks: usize, size: usize, beside: usize, beside_bytes: usize) -> usize 
 fn subtract(count: &AtomicUsize, number: usize) {
     // ORDERING: Relaxed; a count by itself, see `count_mapped`.
     let _ = count.fetch_update(Relaxed, Relaxed, |old| Some(old.saturating_sub(number)));
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{SpaceBesideStack, promise, release_room, reserve_room};
+    use crate::proc_file;
+
+    const MIB: usize = 1 << 20;
+
+    /// Calls `test` in a child process that may map `bytes` more bytes.
+    fn with_space(bytes: usize, test: fn() -> bool) {
+        // SAFETY: the child calls `test`, which takes no lock of another test, and ends.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let pages = |text: &str| text.split(' ').next()?.parse::<usize>().ok();
+                let used = proc_file::parse_start(c"/proc/self/statm", pages).unwrap_or(0);
+                let most = (used * crate::stack::page_size() + bytes) as u64;
+                let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+                let holds = used != 0 && libc::setrlimit(libc::RLIMIT_AS, &raw const limit) == 0 && test();
+                libc::_exit(i32::from(!holds));
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            assert_eq!(status, 0);
+        }
+    }
+
+    #[test]
+    fn stacks_leave_room_for_kernel_threads_that_start() {
+        const BESIDE: SpaceBesideStack = SpaceBesideStack { bytes: 0, existing: 0 };
+        with_space(64 * MIB, || {
+            let is_reserved = reserve_room(40 * MIB);
+            let (few, _) = promise(10, 4 * MIB, BESIDE);
+            release_room(40 * MIB);
+            let (more, _) = promise(5, 4 * MIB, BESIDE);
+            is_reserved && few == 3 && more == 5
+        });
+    }
 }
