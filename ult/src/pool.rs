@@ -22,8 +22,8 @@ use crate::fault;
 use crate::observer::{self, SchedulerEvent};
 use crate::sched;
 use crate::signals;
+use crate::stack::kernel;
 use crate::stack::promised::{self, SpaceBesideStack};
-use crate::stack::{self, kernel};
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
 
@@ -307,6 +307,20 @@ pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
     }
 }
 
+/// Takes one kernel thread as [`acquire`] does, if there is a stack of `stack_size` bytes for its
+/// assignment. An idle worker and a pooled stack need no further address space; for others there
+/// has to be room (`RLIMIT_AS`, `RLIMIT_DATA`).
+pub(crate) fn acquire_with_stack(stack_size: usize) -> Option<&'static Worker> {
+    let mut found = Vec::with_capacity(1);
+    acquire(1, &mut found);
+    let worker = found.pop()?;
+    if worker.runs_on_kernel_stack() || promised::pool_one(stack_size) {
+        return Some(worker);
+    }
+    IDLE.lock().single.push(worker);
+    None
+}
+
 /// Assigns work to a worker that [`lease`] or [`acquire`] returned.
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
     let boxed = Box::into_raw(Box::new(AssignmentLetter { assignment, ult: Some(Box::new(Ult::native())) }));
@@ -396,12 +410,6 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
 /// Bytes of a worker's kernel stack for its idle loop. User code runs on ULT stacks; the exception
 /// is [`Worker::runs_on_kernel_stack`].
 const IDLE_LOOP_STACK: usize = 256 << 10;
-
-/// Is there address space for one more worker, with a stack of `stack_size` bytes for its
-/// assignment? Always true without a limit (`RLIMIT_AS`, `RLIMIT_DATA`). Any thread.
-pub(crate) fn has_space_for_worker(stack_size: usize) -> bool {
-    promised::has_room(space().bytes + stack::address_space(stack_size))
-}
 
 /// The address space that a worker takes, and how many were started: for a region that asks whether
 /// there is room. Any thread.
@@ -734,7 +742,23 @@ unsafe extern "C" fn after_fork_in_child() {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::share_of;
+    use super::{IDLE, acquire_with_stack, share_of};
+    use crate::stack;
+    use crate::stack::promised::tests::{in_child, limit_space};
+
+    #[test]
+    fn an_idle_worker_and_a_pooled_stack_need_no_room() {
+        const STACK_BYTES: usize = 256 << 10;
+        in_child(|| {
+            let Some(worker) = acquire_with_stack(STACK_BYTES) else { return false };
+            let pooled = stack::take(STACK_BYTES).map(stack::give);
+            IDLE.lock().single.push(worker);
+            let is_limited = pooled.is_ok() && limit_space(1 << 20);
+            is_limited
+                && acquire_with_stack(STACK_BYTES).is_some_and(|found| core::ptr::eq(found, worker))
+                && acquire_with_stack(STACK_BYTES).is_none()
+        });
+    }
 
     #[test]
     fn forkers_leave_the_other_processors_to_workers() {

@@ -384,11 +384,6 @@ fn mapping(size: usize) -> usize {
     GUARD + size + HEADER
 }
 
-/// Bytes of address space that a stack of `size` usable bytes takes. Any thread.
-pub(crate) fn address_space(size: usize) -> usize {
-    round(size).map_or(usize::MAX, mapping)
-}
-
 /// Bytes of a page.
 pub fn page_size() -> usize {
     // ORDERING: the same value from whichever thread asks first.

@@ -80,12 +80,7 @@ fn stands_on_own_stack(worker: &'static Worker) -> bool {
 /// Moves the calling thread, which has `tls_block`, to a dedicated kernel thread. False if there is
 /// no such kernel thread.
 fn move_to_dedicated_worker(me: &'static Worker, tls_block: &'static TlsBlock) -> bool {
-    if !pool::has_space_for_worker(WAITER_STACK_BYTES) {
-        return false;
-    }
-    let mut found = Vec::with_capacity(1);
-    pool::acquire(1, &mut found);
-    let Some(dedicated_worker) = found.pop() else { return false };
+    let Some(dedicated_worker) = pool::acquire_with_stack(WAITER_STACK_BYTES) else { return false };
     dedicated_worker.set_dedicated(true);
     tls_block.set_dedicated_worker(dedicated_worker);
     me.count_hosted(-1);

@@ -85,13 +85,8 @@ const STAND_IN_STACK_BYTES: usize = 256 << 10;
 /// worker. That code blocks in the kernel, or cannot be interrupted. Any thread may call this, and
 /// it does not wait. Without a spare kernel thread, or address space for one, it has no effect.
 pub fn hand_off(watched: &'static Watched) {
-    if !pool::has_space_for_worker(STAND_IN_STACK_BYTES) {
-        return;
-    }
     let blocked = Worker::of(watched);
-    let mut spare = Vec::with_capacity(1);
-    pool::acquire(1, &mut spare);
-    if let Some(spare) = spare.pop() {
+    if let Some(spare) = pool::acquire_with_stack(STAND_IN_STACK_BYTES) {
         let argument = ptr::from_ref(blocked).cast_mut().cast();
         pool::assign(spare, Assignment { entry: stand_in, argument, stack_size: STAND_IN_STACK_BYTES });
     }

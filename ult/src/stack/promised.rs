@@ -219,6 +219,12 @@ pub(crate) fn take(size: usize) -> io::Result<Stack> {
     super::take(size)
 }
 
+/// Makes sure that the pool has a stack of at least `size` bytes, for a worker that is about to
+/// [`take`] it. False if there is no room for one. Always true without a limit. Any thread.
+pub(crate) fn pool_one(size: usize) -> bool {
+    !is_any() || take_with_room(size).map(super::give).is_ok()
+}
+
 /// A pooled stack, or else a new one, if [`LEFT_BY_WORKERS`] stay free.
 fn take_with_room(size: usize) -> io::Result<Stack> {
     match super::round(size).and_then(super::take_pooled) {
@@ -281,17 +287,12 @@ fn spare(left: usize) -> Option<usize> {
     free_space().checked_sub(left)?.checked_sub(STARTING.load(Relaxed))
 }
 
-/// Is there room for a kernel thread that takes `bytes` of address space? Any thread.
-pub(crate) fn has_room(bytes: usize) -> bool {
-    spare(LEFT_BY_WORKERS).is_some_and(|spare| bytes <= spare)
-}
-
 /// Reserves room for a kernel thread that takes `bytes` of address space. False if there is none.
 /// After true, the new thread calls [`release_room`] when it has mapped what it needs. Any thread.
 pub(crate) fn reserve_room(bytes: usize) -> bool {
     // ORDERING: Relaxed, as above. Two threads that ask at once may both be refused.
     STARTING.fetch_add(bytes, Relaxed);
-    let has_room = has_room(0);
+    let has_room = spare(LEFT_BY_WORKERS).is_some();
     if !has_room {
         release_room(bytes);
     }
@@ -372,24 +373,29 @@ fn subtract(count: &AtomicUsize, number: usize) {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
+pub(crate) mod tests {
     use super::{SpaceBesideStack, promise, release_room, reserve_room};
     use crate::proc_file;
 
     const MIB: usize = 1 << 20;
 
-    /// Calls `test` in a child process that may map `bytes` more bytes.
-    fn with_space(bytes: usize, test: fn() -> bool) {
+    /// From here on this process may map `bytes` more bytes. False if it cannot be set.
+    pub(crate) fn limit_space(bytes: usize) -> bool {
+        let pages = |text: &str| text.split(' ').next()?.parse::<usize>().ok();
+        let used = proc_file::parse_start(c"/proc/self/statm", pages).unwrap_or(0);
+        let most = (used * crate::stack::page_size() + bytes) as u64;
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: a valid limit, which concerns this process alone.
+        used != 0 && unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) } == 0
+    }
+
+    /// Calls `test` in a child process, in which it has to return true.
+    pub(crate) fn in_child(test: fn() -> bool) {
         // SAFETY: the child calls `test`, which takes no lock of another test, and ends.
         unsafe {
             let child = libc::fork();
             if child == 0 {
-                let pages = |text: &str| text.split(' ').next()?.parse::<usize>().ok();
-                let used = proc_file::parse_start(c"/proc/self/statm", pages).unwrap_or(0);
-                let most = (used * crate::stack::page_size() + bytes) as u64;
-                let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-                let holds = used != 0 && libc::setrlimit(libc::RLIMIT_AS, &raw const limit) == 0 && test();
-                libc::_exit(i32::from(!holds));
+                libc::_exit(i32::from(!test()));
             }
             let mut status = 0;
             assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
@@ -400,8 +406,8 @@ mod tests {
     #[test]
     fn stacks_leave_room_for_kernel_threads_that_start() {
         const BESIDE: SpaceBesideStack = SpaceBesideStack { bytes: 0, existing: 0 };
-        with_space(64 * MIB, || {
-            let is_reserved = reserve_room(40 * MIB);
+        in_child(|| {
+            let is_reserved = limit_space(64 * MIB) && reserve_room(40 * MIB);
             let (few, _) = promise(10, 4 * MIB, BESIDE);
             release_room(40 * MIB);
             let (more, _) = promise(5, 4 * MIB, BESIDE);
