@@ -158,8 +158,9 @@ pub fn promise(threads: usize, size: usize, beside: SpaceBesideStack) -> (usize,
     let with_room = beside.existing.max(ROOM_FOUND.load(Relaxed));
     let missing_beside = promised.saturating_sub(with_room).min(threads);
     let lacking = missing.max(missing_beside);
-    let refused = lacking - map(missing, size, missing_beside, beside.bytes);
-    if lacking != 0 && free_space() < ARENA {
+    let (with_both, address_space) = map(missing, size, missing_beside, beside.bytes);
+    let refused = lacking - with_both;
+    if address_space < ARENA {
         share_heap();
     }
     if refused == 0 {
@@ -248,6 +249,7 @@ pub struct MappingLimit {
     pub name: &'static str,
     /// Its value, bytes.
     pub bytes: u64,
+    which: libc::__rlimit_resource_t,
     /// The field of `/proc/self/statm`, counted from 0, with the number of pages under this limit.
     field: usize,
 }
@@ -263,7 +265,7 @@ pub fn limits() -> impl Iterator<Item = MappingLimit> {
         // SAFETY: `limit` may be written.
         let is_known = unsafe { libc::getrlimit(which, &raw mut limit) } == 0;
         let bytes = limit.rlim_cur;
-        (is_known && bytes != libc::RLIM_INFINITY).then_some(MappingLimit { name, bytes, field })
+        (is_known && bytes != libc::RLIM_INFINITY).then_some(MappingLimit { name, bytes, which, field })
     })
 }
 
@@ -283,8 +285,7 @@ static STARTING: AtomicUsize = AtomicUsize::new(0);
 /// The bytes of address space that may be mapped so that `left` bytes stay free, and room for the
 /// kernel threads that are being started. `None`: less is free. Any thread.
 fn spare(left: usize) -> Option<usize> {
-    // ORDERING: Relaxed; a count by itself.
-    free_space().checked_sub(left)?.checked_sub(STARTING.load(Relaxed))
+    free_space().spare(left)
 }
 
 /// Reserves room for a kernel thread that takes `bytes` of address space. False if there is none.
@@ -304,29 +305,69 @@ pub(crate) fn release_room(bytes: usize) {
     subtract(&STARTING, bytes);
 }
 
+/// Threads share the C library's first heap.
+static HEAP_IS_SHARED: AtomicBool = AtomicBool::new(false);
+
 /// Makes threads that have no heap yet use the C library's first one: there is no room for theirs,
 /// and a page for each allocation would soon take what is left.
+///
+/// Called under `RLIMIT_AS` alone. Under `RLIMIT_DATA` a heap is no larger than what is used of it:
+/// the kernel does not count the reserved rest, which cannot be written.
 fn share_heap() {
-    static DONE: AtomicBool = AtomicBool::new(false);
     // ORDERING: Relaxed; to do it twice does no harm.
-    if !DONE.swap(true, Relaxed) {
+    if !HEAP_IS_SHARED.swap(true, Relaxed) {
         // SAFETY: a setting of the C library's allocator, which any thread may change at any time.
         unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     }
 }
 
-/// The bytes of address space that the process may still map; 0 where the kernel does not say.
+/// What the process may still map, bytes. 0 where the kernel does not say.
+#[derive(Clone, Copy)]
+struct FreeSpace {
+    /// Under all limits.
+    bytes: usize,
+    /// Under `RLIMIT_AS`.
+    address_space: usize,
+}
+
+impl FreeSpace {
+    /// See [`spare`].
+    fn spare(self, left: usize) -> Option<usize> {
+        // ORDERING: Relaxed; a count by itself.
+        self.bytes.checked_sub(left)?.checked_sub(STARTING.load(Relaxed))
+    }
+}
+
+/// What the process may still map.
 ///
 /// Counted, not tried out: a mapping made as a trial takes the space for a moment, and another
 /// thread's `malloc` that asks for memory then gets none.
-fn free_space() -> usize {
-    let free = |limit: MappingLimit| {
-        let pages = |text: &str| text.split(' ').nth(limit.field)?.parse::<u64>().ok();
-        let used =
-            proc_file::parse_start(c"/proc/self/statm", pages)?.checked_mul(super::page_size() as u64)?;
-        Some(usize::try_from(limit.bytes.saturating_sub(used)).unwrap_or(usize::MAX))
-    };
-    limits().map(|limit| free(limit).unwrap_or(0)).min().unwrap_or(usize::MAX)
+fn free_space() -> FreeSpace {
+    let mut free = FreeSpace { bytes: usize::MAX, address_space: usize::MAX };
+    let mut pages = None;
+    for limit in limits() {
+        let used = pages.get_or_insert_with(used_pages).map(|used| used[limit.field]);
+        let bytes = used.and_then(|used| used.checked_mul(super::page_size() as u64));
+        let left = bytes.map_or(0, |used| limit.bytes.saturating_sub(used));
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        free.bytes = free.bytes.min(left);
+        if limit.which == libc::RLIMIT_AS {
+            free.address_space = left;
+        }
+    }
+    free
+}
+
+/// The first fields of `/proc/self/statm`: numbers of pages.
+fn used_pages() -> Option<[u64; 6]> {
+    proc_file::parse_start(c"/proc/self/statm", |text| {
+        let mut fields = text.split(' ').map(|field| field.parse::<u64>().ok());
+        let mut pages = [0; 6];
+        for page in &mut pages {
+            *page = fields.next()??;
+        }
+        Some(pages)
+    })
 }
 
 /// Maps a stack of at least `size` bytes, if `left` bytes of address space stay free.
@@ -343,27 +384,28 @@ fn map_with_room(size: usize, left: usize) -> io::Result<Stack> {
 }
 
 /// Makes room for threads that lack `stacks` stacks, and `beside` times `beside_bytes` bytes beside
-/// them, with [`LEFT_OVER`] to spare. Returns for how many there was room. Their stacks are mapped
-/// and pooled; the other room is left free.
-fn map(stacks: usize, size: usize, beside: usize, beside_bytes: usize) -> usize {
+/// them, with [`LEFT_OVER`] to spare. Returns for how many there was room, and how many bytes of
+/// address space they leave. Their stacks are mapped and pooled; the other room is left free.
+fn map(stacks: usize, size: usize, beside: usize, beside_bytes: usize) -> (usize, usize) {
     let threads = stacks.max(beside);
-    let Some(size) = super::round(size).filter(|_| threads != 0) else { return 0 };
+    let Some(size) = super::round(size).filter(|_| threads != 0) else { return (0, usize::MAX) };
     let _one_at_a_time = COUNTING.lock();
-    let Some(mut spare) = spare(LEFT_OVER) else { return 0 };
+    let free = free_space();
+    let Some(spare) = free.spare(LEFT_OVER) else { return (0, free.address_space) };
+    let mut taken = 0;
     for thread in 0..threads {
         // Threads that lack only a stack, or only the space beside it, come first.
         let lacks_stack = thread >= threads - stacks;
         let stack_bytes = if lacks_stack { super::mapping(size) } else { 0 };
         let needed = stack_bytes + if thread >= threads - beside { beside_bytes } else { 0 };
-        match spare.checked_sub(needed) {
-            Some(rest) => spare = rest,
-            None => return thread,
+        let is_mapped =
+            taken + needed <= spare && (!lacks_stack || Stack::map(size).map(super::give).is_ok());
+        if !is_mapped {
+            return (thread, free.address_space - taken);
         }
-        if lacks_stack && Stack::map(size).map(super::give).is_err() {
-            return thread;
-        }
+        taken += needed;
     }
-    threads
+    (threads, free.address_space - taken)
 }
 
 /// Subtracts, not below zero: a child of a fork may end what its parent began.
@@ -374,19 +416,23 @@ fn subtract(count: &AtomicUsize, number: usize) {
 
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests {
-    use super::{SpaceBesideStack, promise, release_room, reserve_room};
-    use crate::proc_file;
+    use super::{HEAP_IS_SHARED, SpaceBesideStack, promise, release_room, reserve_room, used_pages};
+    use core::sync::atomic::Ordering::Relaxed;
 
     const MIB: usize = 1 << 20;
+    const BESIDE: SpaceBesideStack = SpaceBesideStack { bytes: 0, existing: 0 };
 
     /// From here on this process may map `bytes` more bytes. False if it cannot be set.
     pub(crate) fn limit_space(bytes: usize) -> bool {
-        let pages = |text: &str| text.split(' ').next()?.parse::<usize>().ok();
-        let used = proc_file::parse_start(c"/proc/self/statm", pages).unwrap_or(0);
-        let most = (used * crate::stack::page_size() + bytes) as u64;
+        limit(libc::RLIMIT_AS, 0, bytes)
+    }
+
+    fn limit(which: libc::__rlimit_resource_t, field: usize, bytes: usize) -> bool {
+        let used = used_pages().map_or(0, |pages| pages[field]);
+        let most = used * crate::stack::page_size() as u64 + bytes as u64;
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: a valid limit, which concerns this process alone.
-        used != 0 && unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) } == 0
+        used != 0 && unsafe { libc::setrlimit(which, &raw const limit) } == 0
     }
 
     /// Calls `test` in a child process, in which it has to return true.
@@ -405,13 +451,23 @@ pub(crate) mod tests {
 
     #[test]
     fn stacks_leave_room_for_kernel_threads_that_start() {
-        const BESIDE: SpaceBesideStack = SpaceBesideStack { bytes: 0, existing: 0 };
         in_child(|| {
             let is_reserved = limit_space(64 * MIB) && reserve_room(40 * MIB);
             let (few, _) = promise(10, 4 * MIB, BESIDE);
             release_room(40 * MIB);
             let (more, _) = promise(5, 4 * MIB, BESIDE);
             is_reserved && few == 3 && more == 5
+        });
+    }
+
+    #[test]
+    fn threads_share_a_heap_where_no_other_can_be_reserved() {
+        // ORDERING: Relaxed, both; read by the thread that wrote it.
+        in_child(|| limit_space(60 * MIB) && promise(1, MIB, BESIDE).0 == 1 && HEAP_IS_SHARED.load(Relaxed));
+        in_child(|| {
+            let has_promised = limit(libc::RLIMIT_DATA, 5, 60 * MIB) && promise(1, MIB, BESIDE).0 == 1;
+            // ORDERING: as above.
+            has_promised && !HEAP_IS_SHARED.load(Relaxed)
         });
     }
 }
