@@ -431,14 +431,7 @@ fn program_stack(record: &Worker) -> usize {
 
 /// Bytes of a worker's kernel stack, of which the program's code uses `program`.
 fn kernel_stack(program: usize) -> usize {
-    // SAFETY: plain POSIX calls on a local, initialised object.
-    unsafe {
-        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
-        libc::pthread_attr_init(&mut attributes);
-        let least = minimal_stack(&attributes);
-        libc::pthread_attr_destroy(&mut attributes);
-        IDLE_LOOP_STACK + program + least
-    }
+    IDLE_LOOP_STACK + program + kernel::minimal_stack()
 }
 
 /// Starts a kernel thread for `record`. The thread opens its signal mask when it is registered.
@@ -471,32 +464,6 @@ fn first_mask(makers: u64) -> u64 {
     // kernel's mask.
     let inherited = if blocks_all { unsafe { SIGNALS.0.get().cast::<u64>().read() } } else { makers };
     inherited & signals::EVERYTHING & !signals::faults()
-}
-
-/// The smallest stack, in bytes, that threads of this process need for their static thread-local
-/// storage; constant after start-up. The first call takes the loader's lock.
-pub(crate) fn minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
-    static KNOWN: AtomicUsize = AtomicUsize::new(0);
-    // ORDERING: Relaxed; the number is complete in itself, and every thread finds the same one.
-    let mut known = KNOWN.load(Ordering::Relaxed);
-    if known == 0 {
-        known = ask_minimal_stack(attributes);
-        // ORDERING: Relaxed, as above.
-        KNOWN.store(known, Ordering::Relaxed);
-    }
-    known
-}
-
-fn ask_minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
-    type MinStack = unsafe extern "C" fn(*const libc::pthread_attr_t) -> usize;
-    // SAFETY: the symbol, where glibc has it, has this signature; `attributes` is initialised.
-    unsafe {
-        let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
-        if symbol.is_null() {
-            return libc::PTHREAD_STACK_MIN;
-        }
-        core::mem::transmute::<*mut libc::c_void, MinStack>(symbol)(attributes)
-    }
 }
 
 extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_void {

@@ -14,6 +14,7 @@
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
 
 use crate::pool::ForkMutex;
@@ -77,6 +78,37 @@ pub(crate) fn address_space(min_bytes: usize) -> usize {
     // SAFETY: only asks.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
     page + min_bytes.next_multiple_of(page)
+}
+
+/// The smallest stack, in bytes, that threads of this process need for their static thread-local
+/// storage; constant after start-up. The first call takes the loader's lock.
+pub(crate) fn minimal_stack() -> usize {
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    // ORDERING: Relaxed; the number is complete in itself, and every thread finds the same one.
+    let mut known = KNOWN.load(Ordering::Relaxed);
+    if known == 0 {
+        known = ask_minimal_stack();
+        // ORDERING: Relaxed, as above.
+        KNOWN.store(known, Ordering::Relaxed);
+    }
+    known
+}
+
+fn ask_minimal_stack() -> usize {
+    type MinStack = unsafe extern "C" fn(*const libc::pthread_attr_t) -> usize;
+    // SAFETY: the symbol, where glibc has it, has this signature; plain POSIX calls on a local,
+    // initialised object.
+    unsafe {
+        let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
+        if symbol.is_null() {
+            return libc::PTHREAD_STACK_MIN;
+        }
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        let least = core::mem::transmute::<*mut libc::c_void, MinStack>(symbol)(&attributes);
+        libc::pthread_attr_destroy(&mut attributes);
+        least
+    }
 }
 
 /// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C

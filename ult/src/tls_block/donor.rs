@@ -65,32 +65,20 @@ pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
 
 fn start(birth: &Birth) -> Option<()> {
     // `birth` outlives the thread's last access to it, because `make` waits for `ready`.
-    kernel::start_thread(least_stack(), main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
+    kernel::start_thread(stack_size(), main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
 }
 
 /// Bytes of address space that a donor takes: its stack, with the page that guards it.
 pub(super) fn address_space() -> usize {
-    kernel::address_space(least_stack())
-}
-
-/// [`stack_size`] of a donor that is made now.
-fn least_stack() -> usize {
-    // SAFETY: plain POSIX calls on a local, initialised object.
-    unsafe {
-        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
-        libc::pthread_attr_init(&mut attributes);
-        let least = stack_size(&attributes);
-        libc::pthread_attr_destroy(&mut attributes);
-        least
-    }
+    kernel::address_space(stack_size())
 }
 
 /// Bytes for the program's handlers. A donor runs them while its thread is between two regions.
 const FOR_HANDLERS: usize = 64 << 10;
 
 /// Bytes of a donor's stack, which contains its static thread-local storage.
-pub(super) fn stack_size(attributes: &libc::pthread_attr_t) -> usize {
-    FOR_HANDLERS + libc::PTHREAD_STACK_MIN + crate::pool::minimal_stack(attributes)
+pub(super) fn stack_size() -> usize {
+    FOR_HANDLERS + libc::PTHREAD_STACK_MIN + kernel::minimal_stack()
 }
 
 unsafe extern "C" {
@@ -203,7 +191,7 @@ static AREA_SIZE: AtomicUsize = AtomicUsize::new(0);
 /// runs, and may wait for the very region that needs the donor.
 pub(super) fn look_up() {
     // SAFETY: the symbols, where glibc has them, are a `ptrdiff_t` and an `unsigned int`, constant
-    // after start-up; the attributes are written before they are read.
+    // after start-up.
     unsafe {
         let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>().as_ref();
         let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>().as_ref();
@@ -212,11 +200,8 @@ pub(super) fn look_up() {
             AREA_OFFSET.store(*offset, Ordering::Relaxed);
             AREA_SIZE.store(*size as usize, Ordering::Relaxed);
         }
-        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
-        libc::pthread_attr_init(&mut attributes);
-        crate::pool::minimal_stack(&attributes);
-        libc::pthread_attr_destroy(&mut attributes);
     }
+    kernel::minimal_stack();
 }
 
 /// The calling thread's area, and the size that glibc states for it, if glibc has registered one.

@@ -50,13 +50,7 @@ fn fork_and_wait(child: fn() -> c_int) -> c_int {
 /// at the fork, and would reuse, have these sizes. Returns 0 when all is well.
 fn live_on() -> c_int {
     exercise(8);
-    // SAFETY: attributes that are written before they are read.
-    let small = unsafe {
-        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
-        libc::pthread_attr_init(&mut attributes);
-        donor::stack_size(&attributes)
-    };
-    for (size, threads) in [(small, 128), (2 << 20, 16)] {
+    for (size, threads) in [(donor::stack_size(), 128), (2 << 20, 16)] {
         if make_and_join(size, threads) != 42 * threads {
             return 1;
         }
