@@ -169,11 +169,11 @@ pub(crate) fn current_alternate() -> libc::stack_t {
 
 /// Maps guard, header and alternate stack; returns the stack's lowest byte.
 fn map_alternate() -> Option<*mut u8> {
-    let length = ALTERNATE_SPACE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
     // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows it.
     unsafe {
-        let base = libc::mmap(ptr::null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        let base =
+            libc::mmap(ptr::null_mut(), ALTERNATE_SPACE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
         if base == libc::MAP_FAILED {
             return None;
         }

@@ -414,14 +414,14 @@ const IDLE_LOOP_STACK: usize = 256 << 10;
 /// The address space that a worker takes, and how many were started: for a region that asks whether
 /// there is room. Any thread.
 pub(crate) fn space() -> SpaceBesideStack {
-    let bytes = kernel::address_space(kernel_stack(0)) + fault::ALTERNATE_SPACE;
     // ORDERING: Relaxed; a statistic.
-    SpaceBesideStack { bytes, existing: STARTED.load(Ordering::Relaxed) }
+    SpaceBesideStack { bytes: address_space(0), existing: STARTED.load(Ordering::Relaxed) }
 }
 
-/// Bytes of address space that a worker of this record takes.
-fn address_space(record: &Worker) -> usize {
-    kernel::address_space(kernel_stack(program_stack(record))) + fault::ALTERNATE_SPACE
+/// Bytes of address space that a worker takes, with `program` bytes of stack for the program's
+/// code.
+fn address_space(program: usize) -> usize {
+    kernel::address_space(kernel_stack(program)) + fault::ALTERNATE_SPACE
 }
 
 /// Bytes of a worker's kernel stack for the program's code; zero if that runs on ULT stacks.
@@ -437,13 +437,13 @@ fn kernel_stack(program: usize) -> usize {
 /// Starts a kernel thread for `record`. The thread opens its signal mask when it is registered.
 /// `mask` computes that mask from the mask of the calling thread.
 fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -> std::io::Result<()> {
-    let bytes = address_space(record);
+    let program = program_stack(record);
+    let bytes = address_space(program);
     if !promised::reserve_room(bytes) {
         return Err(std::io::ErrorKind::OutOfMemory.into());
     }
-    let least = kernel_stack(program_stack(record));
     let started = kernel::start_thread(
-        least,
+        kernel_stack(program),
         kernel_thread_main,
         core::ptr::from_ref(record).cast_mut().cast(),
         |before| {
@@ -470,7 +470,7 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     // SAFETY: `spawn_kernel_thread` passes a worker's record, and records are never freed.
     let worker: &'static Worker = unsafe { &*argument.cast() };
     become_worker(worker);
-    promised::release_room(address_space(worker));
+    promised::release_room(address_space(program_stack(worker)));
     idle_loop(worker);
     core::ptr::null_mut()
 }

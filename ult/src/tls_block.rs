@@ -325,6 +325,11 @@ impl TlsBlock {
     }
 }
 
+/// Are both the same TLS block? False where one of them is none.
+pub(crate) fn is_same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
+    matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
+}
+
 /// Stands in place of a worker while the donor runs a handler of the program.
 const TLS_DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
 

@@ -74,7 +74,7 @@ use super::suspended::SuspendedContext;
 use super::{Job, Spin, Wait, enter_program};
 use crate::pool::{self, Assignment};
 use crate::stall::Watched;
-use crate::tls_block::{self, TlsBlock};
+use crate::tls_block::{self, is_same};
 use crate::worker::{self, Role, Worker};
 
 /// Stack size, in bytes, of the context that stands in; the contexts that it adopts bring their own
@@ -167,9 +167,9 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
         // A ULT for which no TLS block could be borrowed runs with its worker's own block. So
         // several threads may share one block. A thread that shares the running thread's block
         // stays.
-        _ if same(entry.role.tls_block, theirs.role.tls_block) => false,
+        _ if is_same(entry.role.tls_block, theirs.role.tls_block) => false,
         thread if thread == own_thread => moves_own,
-        _ => !same(entry.role.tls_block, native),
+        _ => !is_same(entry.role.tls_block, native),
     };
     let moving = theirs.suspended.take_all(running, may_move);
     if moving.is_empty() && blocked.gang_deque.is_empty() && blocked.ults.is_empty() {
@@ -208,10 +208,6 @@ pub(super) fn count_moved(
         as i32;
     from.count_hosted(-ults);
     to.count_hosted(ults);
-}
-
-fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
-    matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
 /// From now on other workers may use the native TLS block of this kernel thread, to run contexts of

@@ -251,7 +251,7 @@ pub(super) fn intercept_default(signal: i32) {
 pub(super) fn take_default(signal: i32) {
     alone(|| {
         let Ok(ours) = ask_kernel(signal, Some(&SignalAction::NONE)) else { return };
-        let (process, set) = (super::handler::process() as usize, mask::bit(signal));
+        let (process, set) = (crate::worker::process() as usize, mask::bit(signal));
         // SAFETY: no memory; then a local word.
         unsafe {
             arch::system_call(

@@ -50,7 +50,8 @@ enum Addressee {
 /// information; else it is as of `raise`. An error number, or zero. Any thread, in a signal handler
 /// too.
 pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
-    let [process, thread, number] = [process() as usize, worker::kernel_thread() as usize, signal as usize];
+    let [process, thread, number] =
+        [worker::process() as usize, worker::kernel_thread() as usize, signal as usize];
     let result = match info {
         None => {
             note_that_it_sends_itself(signal);
@@ -156,12 +157,7 @@ fn main_thread(signal: c_int) -> Option<&'static TlsBlock> {
 /// `abort` does not.
 fn is_sent_by_itself(signal: c_int, frame: &SignalFrame, tid: i32, sends_itself: i32) -> bool {
     (sends_itself == signal || signal == libc::SIGABRT)
-        && frame.is_behind_system_call([process() as usize, tid as usize, signal as usize])
-}
-
-pub(super) fn process() -> i32 {
-    // SAFETY: no arguments.
-    unsafe { arch::system_call(libc::SYS_getpid as usize, [0; 4]) as i32 }
+        && frame.is_behind_system_call([worker::process() as usize, tid as usize, signal as usize])
 }
 
 // ---- the addressee was interrupted ------------------------------------------

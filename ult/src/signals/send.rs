@@ -60,7 +60,7 @@ pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
 /// kernel lets a process send itself whatever it likes.
 pub(crate) fn queue_in_kernel(tid: i32, info: &Info) -> isize {
     let arguments =
-        [super::handler::process() as usize, tid as usize, info[0] as u32 as usize, info.as_ptr() as usize];
+        [worker::process() as usize, tid as usize, info[0] as u32 as usize, info.as_ptr() as usize];
     // SAFETY: the kernel's structure.
     unsafe { arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, arguments) }
 }
@@ -92,7 +92,7 @@ fn send(tls_block: &'static TlsBlock, signal: c_int, value: Option<usize>) -> bo
 /// What the kernel would say of a signal that this process sends.
 fn information(signal: c_int, code: c_int, value: usize) -> Info {
     // SAFETY: no arguments.
-    let owner = unsafe { super::handler::process() as u64 | u64::from(libc::getuid()) << 32 };
+    let owner = unsafe { worker::process() as u64 | u64::from(libc::getuid()) << 32 };
     let mut info: Info = [0; 16];
     info[..4].copy_from_slice(&[signal as u64, u64::from(code as u32), owner, value as u64]);
     info

@@ -75,9 +75,7 @@ pub(crate) fn join(id: libc::pthread_t) {
 
 /// Bytes of address space of a stack of at least `min_bytes` bytes, with its inaccessible page.
 pub(crate) fn address_space(min_bytes: usize) -> usize {
-    // SAFETY: only asks.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-    page + min_bytes.next_multiple_of(page)
+    super::page_size() + min_bytes.next_multiple_of(super::page_size())
 }
 
 /// The smallest stack, in bytes, that threads of this process need for their static thread-local
@@ -167,7 +165,7 @@ impl KernelStack {
         // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows
         // it.
         unsafe {
-            let page = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).ok()?;
+            let page = super::page_size();
             let size = min_bytes.next_multiple_of(page);
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
             let base =

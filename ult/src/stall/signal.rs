@@ -42,6 +42,7 @@ use crate::arch;
 use crate::observer::{self, SchedulerEvent};
 use crate::signals;
 use crate::tls_block::TlsBlock;
+use crate::worker;
 
 use super::frame::{self, SignalFrame};
 use super::leaf::{CalledFunction, LeafCall};
@@ -255,7 +256,7 @@ fn queue(value: usize, tid: i32, mark: c_int) -> bool {
     // SAFETY: the system calls take no arguments; both structures are plain words of the same size
     // and alignment.
     unsafe {
-        let pid = arch::system_call(libc::SYS_getpid as usize, [0; 4]) as libc::pid_t;
+        let pid = worker::process();
         let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
         let info =
             InterruptedQueued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
@@ -405,9 +406,7 @@ unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<L
 /// Was the signal sent by [`send`] or [`kick`] of this process, or by a timer? Timers with this
 /// signal belong to the monitor: no other code uses its number.
 fn is_ours(queued: &InterruptedQueued) -> bool {
-    // SAFETY: the call only asks.
-    let is_sent =
-        || (queued.errno == MARK || queued.errno == KICK) && queued.pid == unsafe { libc::getpid() };
+    let is_sent = || (queued.errno == MARK || queued.errno == KICK) && queued.pid == worker::process();
     queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 

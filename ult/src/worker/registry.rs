@@ -182,7 +182,7 @@ pub(crate) fn main_thread() -> Option<&'static TlsBlock> {
 
 /// Is this the TLS block of the program's main thread? Any thread, in signal handlers as well.
 pub fn is_main_thread(tls_block: Option<&'static TlsBlock>) -> bool {
-    tls_block.is_some_and(|tls_block| main_thread().is_some_and(|main| core::ptr::eq(main, tls_block)))
+    tls_block::is_same(tls_block, main_thread())
 }
 
 /// Takes a record that no kernel thread uses.
@@ -290,8 +290,7 @@ fn register() -> &'static Worker {
     adopt(worker, tls_block::of_current_thread);
     // SAFETY: own kernel thread.
     unsafe { (*worker.own()).native.native_stack = crate::stack::native::of_calling_thread() };
-    // SAFETY: no arguments.
-    if unsafe { libc::getpid() } == super::kernel_thread()
+    if super::is_main_kernel_thread()
         && let Some(tls_block) = super::tls_block_in_force()
     {
         // ORDERING: Release, pairs with the Acquire in `main_thread`.
