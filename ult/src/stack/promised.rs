@@ -208,16 +208,22 @@ const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
 /// one back. After [`PROMISED_STACK_TIMEOUT`] a stack is mapped without this check.
 ///
 /// # Errors
-/// As [`super::take`].
+/// As [`super::take`], at once where waiting does not help.
 pub(crate) fn take(size: usize) -> io::Result<Stack> {
-    let mut since = None;
-    while is_limited() && since.get_or_insert_with(Instant::now).elapsed() < PROMISED_STACK_TIMEOUT {
-        match take_with_room(size) {
-            Ok(stack) => return Ok(stack),
-            Err(_) => crate::park::give_core(),
-        }
+    if !is_limited() {
+        return super::take(size);
     }
-    super::take(size)
+    let mut since = None;
+    loop {
+        match take_with_room(size) {
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {}
+            stack_or_error => return stack_or_error,
+        }
+        if since.get_or_insert_with(Instant::now).elapsed() >= PROMISED_STACK_TIMEOUT {
+            return super::take(size);
+        }
+        crate::park::nap();
+    }
 }
 
 /// Makes sure that the pool has a stack of at least `size` bytes, for a worker that is about to
@@ -416,8 +422,10 @@ fn subtract(count: &AtomicUsize, number: usize) {
 
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests {
-    use super::{HEAP_IS_SHARED, SpaceBesideStack, promise, release_room, reserve_room, used_pages};
+    use super::{HEAP_IS_SHARED, PROMISED_STACK_TIMEOUT, SpaceBesideStack, used_pages};
+    use super::{promise, release_room, reserve_room, take};
     use core::sync::atomic::Ordering::Relaxed;
+    use std::time::Instant;
 
     const MIB: usize = 1 << 20;
     const BESIDE: SpaceBesideStack = SpaceBesideStack { bytes: 0, existing: 0 };
@@ -468,6 +476,15 @@ pub(crate) mod tests {
             let has_promised = limit(libc::RLIMIT_DATA, 5, 60 * MIB) && promise(1, MIB, BESIDE).0 == 1;
             // ORDERING: as above.
             has_promised && !HEAP_IS_SHARED.load(Relaxed)
+        });
+    }
+
+    #[test]
+    fn a_stack_that_cannot_be_is_refused_at_once() {
+        in_child(|| {
+            let is_limited = limit_space(64 * MIB) && promise(1, MIB, BESIDE).0 == 1;
+            let begin = Instant::now();
+            is_limited && take(usize::MAX).is_err() && begin.elapsed() < PROMISED_STACK_TIMEOUT / 2
         });
     }
 }
