@@ -1,4 +1,4 @@
-//! Teams that are smaller because the address space is limited: their size, and the warning. The
+//! Teams that are smaller because memory is limited: their size, and the warning. The
 //! counting is in [`ult::stack::promised`].
 
 use std::sync::Once;
@@ -30,7 +30,7 @@ fn say(wanted: u32, size: u32) {
         let limits: Vec<String> =
             promised::limits().map(|limit| format!("{} is {} MiB", limit.name, limit.bytes >> 20)).collect();
         report::warn(format_args!(
-            "no address space for the stacks of {wanted} threads ({}); the region runs with {size}. \
+            "no room for the stacks of {wanted} threads ({}); the region runs with {size}. \
              OMP_STACKSIZE makes stacks smaller",
             limits.join(", ")
         ));

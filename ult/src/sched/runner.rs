@@ -5,7 +5,7 @@
 //! finds, until a suspended context can be resumed. After that it is idle, with nothing on its
 //! stack, until it receives another job. A job that waits keeps its runner.
 //!
-//! If the address space is limited ([`promised`]), no runner stays idle. If there is then no room
+//! Under a limit of memory ([`promised`]), no runner stays idle. If there is then no room
 //! for the stack of a job, the job runs on the stack of the waiting context that it was found for
 //! ([`find_stack_for`]).
 
@@ -77,7 +77,7 @@ fn beside_stack() -> SpaceBesideStack {
 
 /// Provides runner stacks for the `threads` further threads of a region; see [`promised::promise`].
 pub fn promise_stacks(threads: usize) -> (usize, usize) {
-    let stacks = promised::promise(threads, runner_stack_size(), beside_stack());
+    let stacks = promised::promise(threads, runner_stack_size(), beside_stack);
     if promised::is_limited() {
         // From here on every switch between threads calls `retire_idle`.
         super::threads_differ();
@@ -85,7 +85,7 @@ pub fn promise_stacks(threads: usize) -> (usize, usize) {
     stacks
 }
 
-/// Finds a stack for the job in `next`. If the address space has no room, the waiting context is
+/// Finds a stack for the job in `next`. If a limit leaves no room, the waiting context is
 /// resumed and runs the job on its own stack.
 #[inline]
 pub(super) fn find_stack_for(worker: &'static Worker, next: Next) -> Next {
@@ -145,7 +145,7 @@ pub(crate) unsafe fn end_runner(runner: *mut Ult) {
     }
 }
 
-/// Gives back the stacks of all idle runners, if the address space is limited. This includes the
+/// Gives back the stacks of all idle runners, under a limit of memory. This includes the
 /// runner that the worker has just left.
 pub(super) fn retire_idle(worker: &'static Worker) {
     if promised::is_limited() {
@@ -155,8 +155,8 @@ pub(super) fn retire_idle(worker: &'static Worker) {
     }
 }
 
-/// What a worker does next when its runner has nothing on its stack. If the address space is
-/// limited, the worker does not sleep on that stack, which another worker may need. Instead it
+/// What a worker does next when its runner has nothing on its stack. Under a limit of
+/// memory, the worker does not sleep on that stack, which another worker may need. Instead it
 /// resumes the newest suspended context, which continues the search.
 fn next_for_runner(worker: &'static Worker) -> Next {
     if !promised::is_limited() {

@@ -121,7 +121,7 @@ pub fn is_scarce(threads: usize) -> bool {
     threads > UNLIMITED.load(Relaxed)
 }
 
-/// Has a region met a limit of the address space? It stays so.
+/// Has a region met a limit (`RLIMIT_AS`, `RLIMIT_DATA`)? It stays so.
 #[inline]
 pub fn is_limited() -> bool {
     // ORDERING: Relaxed; whether a job gets a stack of its own is right either way as long as there
@@ -131,13 +131,13 @@ pub fn is_limited() -> bool {
 
 /// Promises `threads` threads of a region a stack of at least `size` usable bytes each, and room
 /// for what each takes `beside` it. Returns two numbers: the threads for which there is room, and
-/// the count to pass to [`release`] at the region's end (zero where the address space has no
-/// limit).
+/// the count to pass to [`release`] at the region's end (zero where no limit holds). `beside` is
+/// called under a limit alone.
 ///
 /// Any thread. Maps the stacks that are missing, and pools them. TLS blocks and kernel threads are
 /// made when the threads start: this function only keeps room for them free.
 #[cold]
-pub fn promise(threads: usize, size: usize, beside: SpaceBesideStack) -> (usize, usize) {
+pub fn promise(threads: usize, size: usize, beside: impl FnOnce() -> SpaceBesideStack) -> (usize, usize) {
     if !is_any() {
         // ORDERING: Relaxed; see `is_scarce`.
         UNLIMITED.fetch_max(threads, Relaxed);
@@ -154,6 +154,7 @@ pub fn promise(threads: usize, size: usize, beside: SpaceBesideStack) -> (usize,
     let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
     // ORDERING: as above.
     let missing = missing(promised).min(threads);
+    let beside = beside();
     // ORDERING: as above.
     let with_room = beside.existing.max(ROOM_FOUND.load(Relaxed));
     let missing_beside = promised.saturating_sub(with_room).min(threads);
@@ -180,7 +181,7 @@ fn missing(promised: usize) -> usize {
 }
 
 /// Reserves a stack of `size` bytes for a job. If all stacks are promised, this function maps one
-/// more. False if the address space has no room. After true the caller calls [`release_job_stack`]
+/// more. False if a limit leaves no room. After true the caller calls [`release_job_stack`]
 /// when the stack goes back. Allocates nothing: a thread that is suspended may hold the lock of the
 /// program's allocator.
 pub(crate) fn reserve_for_job(size: usize) -> bool {
@@ -428,7 +429,7 @@ pub(crate) mod tests {
     use std::time::Instant;
 
     const MIB: usize = 1 << 20;
-    const BESIDE: SpaceBesideStack = SpaceBesideStack { bytes: 0, existing: 0 };
+    const BESIDE: fn() -> SpaceBesideStack = || SpaceBesideStack { bytes: 0, existing: 0 };
 
     /// From here on this process may map `bytes` more bytes. False if it cannot be set.
     pub(crate) fn limit_space(bytes: usize) -> bool {
@@ -486,5 +487,10 @@ pub(crate) mod tests {
             let begin = Instant::now();
             is_limited && take(usize::MAX).is_err() && begin.elapsed() < PROMISED_STACK_TIMEOUT / 2
         });
+    }
+
+    #[test]
+    fn what_is_beside_a_stack_is_asked_for_under_a_limit_alone() {
+        in_child(|| promise(3, MIB, || std::process::abort()) == (3, 0));
     }
 }
