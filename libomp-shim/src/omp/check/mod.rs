@@ -56,10 +56,8 @@ pub mod waits;
 pub mod wire;
 pub mod words;
 
-use super::{env, tool};
-
-/// `GANGWAY_CHECK` is set, and the environment has been read: a bit of [`watch`].
-const ON: u32 = tool::FREE;
+use super::env;
+use super::extension::CHECK_WATCHES;
 
 /// Is `GANGWAY_CHECK` set?
 pub fn is_on() -> bool {
@@ -70,13 +68,13 @@ pub fn is_on() -> bool {
 /// One load.
 #[inline(always)]
 pub fn watches() -> bool {
-    watch::watchers() & ON != 0
+    watch::watchers() & CHECK_WATCHES != 0
 }
 
 /// The settings have just been read.
 pub fn at_start(settings: &env::Settings) {
     if settings.check {
-        watch::begin(ON);
+        watch::begin(CHECK_WATCHES);
         standstills::begin();
     }
 }

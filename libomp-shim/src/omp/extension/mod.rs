@@ -24,6 +24,8 @@
 //!   constructor that registers would run code of ours in each program that is preloaded.
 //! * Type parameters for the extensions through all of `omp`: each of its types would have one.
 
+use ult::watch;
+
 pub mod check;
 pub mod offload;
 pub mod tools;
@@ -31,6 +33,15 @@ pub mod tools;
 use check::Check;
 use offload::Offload;
 use tools::Tools;
+
+/// The bits of [`ult::watch`] that the extensions use. Each is set while its extension is active.
+///
+/// This one: a tool of the standard's interface (OMPT).
+pub const TOOL_WATCHES: u32 = watch::FREE;
+/// The trace.
+pub const TRACE_WATCHES: u32 = watch::FREE << 1;
+/// Checks of the program.
+pub const CHECK_WATCHES: u32 = watch::FREE << 2;
 
 /// The extensions of a library, or of a test program.
 pub struct Extensions {

@@ -53,6 +53,7 @@ use std::sync::OnceLock;
 
 use ult::watch;
 
+use super::extension::{TOOL_WATCHES, TRACE_WATCHES};
 use super::task::Task;
 
 pub mod code;
@@ -78,14 +79,15 @@ impl ConsumerSlot {
 
     /// Its bit in [`watch`], which is set while the consumer in this place is notified.
     const fn bit(self) -> u32 {
-        watch::FREE << self as u32
+        match self {
+            Self::Ompt => TOOL_WATCHES,
+            Self::Trace => TRACE_WATCHES,
+        }
     }
 }
 
 /// The bits of all consumers.
 const CONSUMER_BITS: u32 = ConsumerSlot::Ompt.bit() | ConsumerSlot::Trace.bit();
-/// The first of [`watch`]'s bits that are not used here.
-pub const FREE: u32 = watch::FREE << ConsumerSlot::ALL.len();
 
 static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceLock::new()];
 
