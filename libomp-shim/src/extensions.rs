@@ -1,10 +1,10 @@
 //! The one place where the library's extensions are named ([`crate::omp::extension`]).
 
+use crate::omp::check::host::Checks;
 use crate::omp::extension::Extensions;
-use crate::omp::extension::check::NoCheck;
 use crate::omp::extension::offload::NoOffload;
 use crate::omp::extension::tools::NoTools;
 
 /// The extensions of this library.
 #[unsafe(export_name = "gangway_extensions")]
-static EXTENSIONS: Extensions = Extensions { tools: &NoTools, check: &NoCheck, offload: &NoOffload };
+static EXTENSIONS: Extensions = Extensions { tools: &NoTools, check: &Checks, offload: &NoOffload };

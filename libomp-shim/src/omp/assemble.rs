@@ -47,8 +47,8 @@ use ult::spawn::{self, SpawnGroup, UltStart};
 use ult::tls_block::TlsBlock;
 use ult::worker::{self, Locals, Worker};
 
-use super::check::sync_points;
 use super::env;
+use super::extension::check;
 use super::parallel::{among, spin_for};
 use super::queue;
 use super::report;
@@ -646,7 +646,7 @@ fn run_share(thread: &Thread) {
     team.share_begins();
     // SAFETY: the front made the body for its own `call`.
     unsafe { (body.call)(thread, &body) };
-    sync_points::joins(thread);
+    check::join_reached(thread);
     team.share_ends();
     hook::region::member_arrives(team);
     thread.implicit.end_implicit();

@@ -41,9 +41,9 @@ use std::sync::Arc;
 use placement::order::Id;
 
 use super::agents;
-use super::check::circles::{self, For};
 use super::device::place::admission;
 use super::device::{array, resident};
+use super::extension::check::{self, WaitTarget};
 use super::queue;
 use super::task::{self, Task, TaskFlags};
 use super::taskgraph;
@@ -275,7 +275,7 @@ fn wait_ready(here: CurrentThread, node: &Node) {
     if release_guard(node) || ult::mutant!(undeferred_ignores_depend) {
         return;
     }
-    let _noted = circles::waits(|| For::Node(core::ptr::from_ref(node).addr()));
+    let _noted = check::wait_begins(|| WaitTarget::Node(core::ptr::from_ref(node).addr()));
     here.team().help_until(here.thread, &|| node.is_ready());
 }
 

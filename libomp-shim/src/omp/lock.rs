@@ -24,7 +24,7 @@
 //! Misuse is checked only where the check costs nothing. Unsetting a free lock leaves it free.
 //! Unsetting a nestable lock that another task owns is not noticed. Under `GANGWAY_CHECK` locks
 //! have a bit in their word ([`CHECKED`]), so that the first compare-and-swap of each operation
-//! fails. The operation then takes the slow path, which asks [`check::locks`]. Other locks pay
+//! fails. The operation then takes the slow path, which notifies the checks ([`check`]). Other locks pay
 //! nothing for this.
 
 use core::cell::Cell;
@@ -34,7 +34,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use ult::sanitize::{after, before};
 use ult::sync::CachePadded;
 
-use super::check::{self, circles::For};
+use super::extension::check::{self, WaitTarget};
 use super::task::Task;
 
 pub mod parking;
@@ -44,7 +44,7 @@ const LOCKED: u32 = 1;
 /// A waiter for this lock is in the parking table. Changed only under the lock of the table's
 /// bucket. Derived: a bit of the lock word.
 const QUEUED: u32 = 2;
-/// [`check::locks`] checks the uses of the lock. Constant from [`Lock::made`] to [`Lock::destroy`].
+/// The checks are notified of the uses of the lock. Constant from [`Lock::made`] to [`Lock::destroy`].
 /// Derived: a bit of the lock word.
 const CHECKED: u32 = 4;
 
@@ -99,11 +99,8 @@ impl Lock {
     /// A free lock of the program (`omp_init_lock`), to be kept at `address`. Reads the
     /// environment, if no thread has done so yet.
     pub fn made(address: *const Lock) -> Self {
-        if !check::is_on() {
-            return Self::new();
-        }
-        check::locks::made(address.addr());
-        Self { word: AtomicU32::new(CHECKED) }
+        let word = if check::is_lock_checked(address.addr()) { CHECKED } else { 0 };
+        Self { word: AtomicU32::new(word) }
     }
 
     /// Ends the use of the lock by the library routine `routine`. A held lock stays held.
@@ -112,7 +109,7 @@ impl Lock {
         if seen & CHECKED != 0 {
             // ORDERING: Relaxed; no other thread uses the lock any more.
             self.word.fetch_and(!CHECKED, Ordering::Relaxed);
-            check::locks::destroyed(self.address(), seen & LOCKED != 0, routine);
+            check::lock_destroyed(self.address(), seen & LOCKED != 0, routine);
         }
     }
 
@@ -153,7 +150,7 @@ impl Lock {
             }
             if self.take(seen, seen | LOCKED) {
                 if seen & CHECKED != 0 {
-                    check::locks::has_tested(self.address());
+                    check::lock_set(self.address());
                 }
                 return true;
             }
@@ -199,12 +196,12 @@ impl Lock {
 
     /// As [`Lock::lock`], with the checks of `GANGWAY_CHECK`.
     fn lock_checked(&self) {
-        let me = check::locks::about_to_set(self.address());
+        check::lock_wanted(self.address());
         if !self.try_take() {
-            let noted = check::circles::waits(|| For::Lock(self.address()));
+            let noted = check::wait_begins(|| WaitTarget::Lock(self.address()));
             parking::acquire(self);
             drop(noted);
-            check::locks::has_set(self.address(), me);
+            check::lock_set(self.address());
         }
     }
 
@@ -307,7 +304,7 @@ impl NestLock {
     /// Gives back one setting; the last one releases the lock. Returns how many settings are left.
     pub fn unlock(&self) -> u32 {
         if self.lock.is_checked() {
-            check::locks::unsets_nest(self.lock.address());
+            check::nest_lock_unset(self.lock.address());
         }
         let left = self.count.get().saturating_sub(1);
         self.count.set(left);

@@ -27,10 +27,10 @@ use ult::worker::{self, Locals};
 use super::assemble::{assemble, begin_member, serial_team};
 
 use super::binding;
-use super::check::sync_points;
 use super::counts::CountList;
 use super::device::resident;
 use super::env::{self, Settings};
+use super::extension::check;
 use super::group::Group;
 use super::icv::{GangSched, ProcBind};
 use super::report;
@@ -246,10 +246,10 @@ impl ForkedRegion {
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
-        sync_points::joins(primary);
+        check::join_reached(primary);
         hook::region::primary_arrives(&self.team);
         self.team.await_join(primary);
-        sync_points::is_over(&self.team);
+        check::region_ended(&self.team);
         if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
             if let Some(root_worker) = self.team.plan().root_worker {

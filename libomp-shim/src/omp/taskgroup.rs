@@ -12,8 +12,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use ult::worker::Worker;
 
 use super::agents;
-use super::check::circles::{self, For};
 use super::device::resident;
+use super::extension::check::{self, WaitTarget};
 use super::task::TaskFlags;
 use super::taskgraph::{self, TaskgraphGraph};
 use super::thread::CurrentThread;
@@ -109,7 +109,7 @@ impl Taskgroup {
 
     #[cold]
     fn wait(&self, here: CurrentThread) {
-        let _noted = circles::waits(|| For::Group(ptr::from_ref(self).addr()));
+        let _noted = check::wait_begins(|| WaitTarget::Group(ptr::from_ref(self).addr()));
         // ORDERING: Relaxed; published with the bit.
         self.worker.store(ptr::from_ref(here.thread.worker()).cast_mut(), Ordering::Relaxed);
         // ORDERING: Release, for `leave_untied`: who sees the bit sees the worker. Otherwise its

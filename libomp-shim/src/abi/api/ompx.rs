@@ -5,12 +5,10 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::api::parallel::change_icv;
-use crate::omp::check;
-use crate::omp::check::thing::{AwaitedMessage, MessageEnd};
-use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::place::{hints, policies};
 use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::{self, choose, rank, resident};
+use crate::omp::extension::check::{self, AwaitedMessage, MessageEnd, WaitTarget};
 use crate::omp::stats::{self, Counters};
 use crate::omp::thread::CurrentThread;
 use crate::omp::{describe, env, outside, report};
@@ -212,7 +210,7 @@ pub unsafe extern "C-unwind" fn ompx_suspend_for(
 }
 
 fn suspend_until(ready: &dyn Fn() -> bool, what: WaitTarget) {
-    let _noted = waits::waits(what, !outside::may_suspend());
+    let _noted = check::code_wait_begins(|| what);
     if outside::may_suspend() {
         outside::suspend_until(ready);
     } else {

@@ -7,8 +7,8 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::rank::{self, Cluster};
+use crate::omp::extension::check::{self, WaitTarget};
 use crate::omp::remote::event::{self, EventFunction};
 use crate::omp::remote::future::{self, By};
 use crate::omp::remote::invoke::{self, InvokedAnswer};
@@ -247,7 +247,7 @@ pub unsafe extern "C-unwind" fn ompx_wait_until(
         // The server has to look after the messages that make it true.
         SERVER.begin();
     }
-    let _noted = waits::waits(WaitTarget::Condition, !outside::may_suspend());
+    let _noted = check::code_wait_begins(|| WaitTarget::Condition);
     // SAFETY: as the caller says.
     outside::wait_until(&|| unsafe { condition(argument) } != 0);
 }

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::ptr;
 
 use crate::omp::cancel::{self, CancelConstruct};
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::SyncKind;

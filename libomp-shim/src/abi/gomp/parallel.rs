@@ -3,7 +3,7 @@
 use core::ffi::{c_uint, c_void};
 use core::ptr;
 
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, ParallelRequest};
 use crate::omp::team::{self, Body};

@@ -9,8 +9,8 @@ use core::ptr::{self, NonNull};
 use ult::debug::DebugEntry;
 
 use super::parallel::OutlinedFunction;
-use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, DependenceKind};
+use crate::omp::extension::check;
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::{self, code, hook};
@@ -349,7 +349,7 @@ unsafe fn create_detachable(
         }
         set_code(task.as_ref(), function, block.cast());
     }
-    events::made(task, ptr::null());
+    check::event_made(task, ptr::null());
     task
 }
 

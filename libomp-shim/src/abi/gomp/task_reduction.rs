@@ -20,7 +20,7 @@ use std::sync::Mutex;
 
 use super::parallel::{self, OutlinedFunction};
 use crate::omp::agents;
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::parallel as omp_parallel;
 use crate::omp::report;
 use crate::omp::task::TaskFlags;

@@ -4,7 +4,7 @@
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 
-use crate::omp::check::sync_points::{self, BarrierKind};
+use crate::omp::extension::check::{self, BarrierKind};
 use crate::omp::icv::{self, ProcBind};
 use crate::omp::parallel::{self, ForkedRegion, ParallelRequest};
 use crate::omp::report;
@@ -219,7 +219,7 @@ unsafe extern "C-unwind" fn fork_call(
     registers: *const *mut c_void,
     stack: *const *mut c_void,
 ) {
-    sync_points::learn(function, location);
+    check::region_named(function, location);
     note_region(location);
     let count = count.max(0) as usize;
     if count <= 3 {
@@ -262,7 +262,7 @@ pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
     condition: c_int,
     argument: *mut c_void,
 ) {
-    sync_points::learn(function, location);
+    check::region_named(function, location);
     note_region(location);
     if condition == 0 {
         let here = CurrentThread::get();

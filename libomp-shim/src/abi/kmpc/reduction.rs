@@ -17,7 +17,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::parallel::{Location, flags_of};
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{ReductionPath, choose};
 use crate::omp::team;

@@ -12,10 +12,10 @@ use ult::watch;
 use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
 use crate::omp::agents;
-use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, DependenceKind};
 use crate::omp::device::place::{AnnouncedRegion, hints};
 use crate::omp::device::{self, array, chain, choose};
+use crate::omp::extension::check;
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::{self, code, hook};
@@ -547,7 +547,7 @@ pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
 ) -> *mut c_void {
     // SAFETY: as for this function.
     let task = unsafe { task_of(task) };
-    events::made(task, location);
+    check::event_made(task, location);
     task.as_ptr().cast()
 }
 

@@ -86,38 +86,19 @@ fn address<T>(of: *const T) -> usize {
     of.addr()
 }
 
-/// Takes the note of a wait back when it is dropped.
-pub struct TaskWaitNote(Option<u64>);
-
-impl Drop for TaskWaitNote {
-    fn drop(&mut self) {
-        if let Some(number) = self.0 {
-            is_over(number);
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn is_over(number: u64) {
+/// The wait of this number is over.
+pub fn is_over(number: u64) {
     with(|book| book.waits.remove(&number));
 }
 
-/// The running task waits for that until what is returned is dropped.
-#[inline(always)]
-pub fn waits(what: impl FnOnce() -> For) -> TaskWaitNote {
-    if super::watches() { note(what()) } else { TaskWaitNote(None) }
-}
-
-#[cold]
-#[inline(never)]
-fn note(what: For) -> TaskWaitNote {
+/// The running task waits for that, until [`is_over`] with the number that this returns.
+pub fn begins(what: For) -> Option<u64> {
     if !super::is_noted() {
-        return TaskWaitNote(None);
+        return None;
     }
     // A task that waits for a lock of its own has been reported already.
     if matches!(what, For::Lock(lock) if locks::is_mine(lock)) {
-        return TaskWaitNote(None);
+        return None;
     }
     super::rounds::begin_alone();
     let task = CurrentThread::get().task;
@@ -129,11 +110,11 @@ fn note(what: For) -> TaskWaitNote {
         place: CodePosition::of_caller(CodeSource::NONE),
         what,
     };
-    TaskWaitNote(Some(with(|book| {
+    Some(with(|book| {
         book.last += 1;
         book.waits.insert(book.last, waiting);
         book.last
-    })))
+    }))
 }
 
 /// The task, and those that wait for the region whose implicit task it is.
@@ -166,8 +147,8 @@ pub fn joins_sets(node: usize, task: Option<&Task>) {
 }
 
 /// The node has acquired the mutex, or (not `has`) stands in line for it.
-pub fn acquires(node: usize, mutex: usize, has: bool) {
-    if super::watches() && super::is_noted() {
+pub fn reaches(node: usize, mutex: usize, has: bool) {
+    if super::is_noted() {
         with(|book| {
             if let Some(member) = book.members.get_mut(&node) {
                 member.lacks = if has { 0 } else { mutex };
@@ -179,7 +160,7 @@ pub fn acquires(node: usize, mutex: usize, has: bool) {
 
 /// The node gives its mutexes back.
 pub fn leaves_sets(node: usize) {
-    if super::watches() && super::is_noted() {
+    if super::is_noted() {
         with(|book| book.members.remove(&node));
     }
 }

@@ -21,17 +21,8 @@ fn with<R>(look: impl FnOnce(&mut HashMap<usize, CodePosition>) -> R) -> R {
     look(OPEN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-/// The calling code makes a detachable task; `location`: null or clang's `ident_t`.
-#[inline(always)]
-pub fn made(task: NonNull<Task>, location: *const c_void) {
-    if super::watches() {
-        note(task, CodeSource::at(location));
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn note(task: NonNull<Task>, source: CodeSource) {
+/// The calling code makes a detachable task.
+pub fn made(task: NonNull<Task>, source: CodeSource) {
     static AT_EXIT: Once = Once::new();
     if super::is_noted() {
         AT_EXIT.call_once(|| exit::call(look));
@@ -39,17 +30,8 @@ fn note(task: NonNull<Task>, source: CodeSource) {
     }
 }
 
-/// The event of `task` is fulfilled, or will not be waited for.
-#[inline(always)]
-pub fn fulfilled(task: *const Task) {
-    if super::watches() {
-        forget(task.addr());
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn forget(task: usize) {
+/// The event of the task at this address is fulfilled, or will not be waited for.
+pub fn fulfilled(task: usize) {
     if super::is_noted() {
         with(|open| open.remove(&task));
     }

@@ -54,11 +54,10 @@ pub fn all() -> Vec<(usize, LockHolder)> {
     })
 }
 
-/// The running task is about to set the lock, and will wait if it is set. What this returns is for
-/// [`has_set`].
-pub fn about_to_set(lock: usize) -> Option<LockHolder> {
+/// The running task is about to set the lock, and will wait if it is set.
+pub fn wanted(lock: usize) {
     if !super::is_noted() {
-        return None;
+        return;
     }
     let me = LockHolder::me();
     if let Some(before) = holder(lock).filter(|before| before.who.is(&me.who)) {
@@ -71,29 +70,18 @@ pub fn about_to_set(lock: usize) -> Option<LockHolder> {
             ),
         );
     }
-    Some(me)
 }
 
 /// The running task has set it.
-pub fn has_set(lock: usize, me: Option<LockHolder>) {
-    if let Some(me) = me {
+pub fn set(lock: usize) {
+    if super::is_noted() {
+        let me = LockHolder::me();
         with(|held| held.insert(lock, me));
     }
 }
 
-/// The running task has set a lock by asking whether it is free.
-#[cold]
-#[inline(never)]
-pub fn has_tested(lock: usize) {
-    if super::is_noted() {
-        has_set(lock, Some(LockHolder::me()));
-    }
-}
-
 /// The running task is about to unset the lock for good.
-#[cold]
-#[inline(never)]
-pub fn unsets(lock: usize) {
+pub fn unset(lock: usize) {
     if super::is_noted() {
         look_at_owner(lock, "omp_unset_lock");
         let me = Participant::me();
@@ -105,9 +93,7 @@ pub fn unsets(lock: usize) {
 }
 
 /// The running task is about to unset a nestable lock, perhaps not for good.
-#[cold]
-#[inline(never)]
-pub fn unsets_nest(lock: usize) {
+pub fn unset_nest(lock: usize) {
     if super::is_noted() {
         look_at_owner(lock, "omp_unset_nest_lock");
     }

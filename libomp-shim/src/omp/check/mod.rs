@@ -2,6 +2,7 @@
 //!
 //! | room | what lives there |
 //! |---|---|
+//! | [`host`] | what the host's OpenMP tells |
 //! | [`waits`] | who waits for what in this process |
 //! | [`circles`] | tasks that wait for each other: by locks, `mutexinoutset`, `taskwait` and taskgroups |
 //! | [`locks`] | who has set which lock: locks unset, set again or destroyed by mistake |
@@ -38,10 +39,9 @@
 //!   rank that knows all. They find nothing where a future is simply forgotten, the usual mistake.
 //! * A watch in each rank that reports long waits: most are no mistake.
 
-use ult::watch;
-
 pub mod circles;
 pub mod events;
+pub mod host;
 pub mod locks;
 pub mod place;
 pub mod reports;
@@ -56,31 +56,10 @@ pub mod waits;
 pub mod wire;
 pub mod words;
 
-use super::env;
-use super::extension::CHECK_WATCHES;
-
-/// Is `GANGWAY_CHECK` set?
-pub fn is_on() -> bool {
-    env::settings().check
-}
-
-/// [`is_on`], where the caller is inside of OpenMP for long, so that the environment has been read.
-/// One load.
-#[inline(always)]
-pub fn watches() -> bool {
-    watch::watchers() & CHECK_WATCHES != 0
-}
-
-/// The settings have just been read.
-pub fn at_start(settings: &env::Settings) {
-    if settings.check {
-        watch::begin(CHECK_WATCHES);
-        standstills::begin();
-    }
-}
+use super::extension::check::{is_active, is_on};
 
 /// Is misuse noted? Not in the child of a fork: it has the notes of threads that do not exist
 /// there, and perhaps a lock that one of them held.
 pub fn is_noted() -> bool {
-    watches() && ult::pool::generation() == 0
+    is_active() && ult::pool::generation() == 0
 }

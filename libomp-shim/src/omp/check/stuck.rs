@@ -13,7 +13,8 @@
 
 use std::collections::HashMap;
 
-use super::thing::{AwaitedMessage, MessageEnd, Occurrence, RankNeed, RankSample, RankWait};
+use super::thing::{Occurrence, RankNeed, RankSample, RankWait, may_meet};
+use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
 
 /// A wait of a rank.
 pub type WaitEdge<'a> = (usize, &'a RankWait);
@@ -87,7 +88,7 @@ impl<'a> WaitGraph<'a> {
         let there = usize::try_from(message.rank).ok()?;
         let (range, is_still) = self.ranks.get(there)?;
         let code = || range.clone().filter(|&at| self.edges[at].1.is_code);
-        let meets = |at: usize| ends(self.edges[at].1).any(|other| message.meets(here, other, there));
+        let meets = |at: usize| ends(self.edges[at].1).any(|other| may_meet(message, here, other, there));
         let is_silent = *is_still && self.ranks[here].1 && code().all(|at| self.stuck[at] && !meets(at));
         is_silent.then(|| code().next()).flatten()
     }
@@ -138,7 +139,7 @@ pub fn messages_meet(samples: &[RankSample]) -> bool {
             .flat_map(|(rank, sample)| sample.code().flat_map(ends).map(move |end| (rank, end)))
     };
     let sends: Vec<_> = all().filter(|(_, end)| end.end == MessageEnd::Sends).collect();
-    all().any(|(here, end)| sends.iter().any(|&(there, other)| end.meets(here, other, there)))
+    all().any(|(here, end)| sends.iter().any(|&(there, other)| may_meet(end, here, other, there)))
 }
 
 /// Does code of this rank wait for a message of a library?

@@ -14,7 +14,6 @@
 //! In cancelled regions and in the child of a fork nothing is reported: threads leave barriers
 //! early.
 
-use core::ffi::c_void;
 use core::fmt;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -22,29 +21,9 @@ use std::sync::{Mutex, PoisonError};
 use super::place::{CodePosition, CodeSource};
 use super::reports::{About, report};
 use super::symbols;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::team::Team;
-use crate::omp::thread::{CurrentThread, Thread};
-
-/// Which call of compiled code has come to a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BarrierKind {
-    /// `GOMP_barrier`.
-    Gomp,
-    /// `GOMP_loop_end`.
-    GompLoop,
-    /// `GOMP_sections_end`.
-    GompSections,
-    /// `GOMP_single_copy_*`.
-    GompCopy,
-    /// `__kmpc_barrier`: its source says what it is for.
-    Kmpc,
-    /// `__kmpc_copyprivate*`.
-    KmpcCopy,
-    /// `__kmpc_reduce*`.
-    KmpcReduce,
-    /// A call of which nothing is known.
-    Other,
-}
+use crate::omp::thread::Thread;
 
 /// Flags of `ident_t`: what a barrier is for.
 const EXPLICIT: i32 = 0x20;
@@ -53,10 +32,12 @@ const FOR: i32 = 0x40;
 const SECTIONS: i32 = 0xC0;
 const SINGLE: i32 = 0x140;
 
-impl BarrierKind {
-    fn is_gcc(self) -> bool {
-        matches!(self, Self::Gomp | Self::GompLoop | Self::GompSections | Self::GompCopy)
-    }
+/// Does gcc make this call?
+fn is_gcc(kind: BarrierKind) -> bool {
+    matches!(
+        kind,
+        BarrierKind::Gomp | BarrierKind::GompLoop | BarrierKind::GompSections | BarrierKind::GompCopy
+    )
 }
 
 /// Where a thread waits for its team.
@@ -75,8 +56,7 @@ impl SyncPoint {
 
     /// Are they certainly not one barrier?
     fn differs(&self, other: &Self) -> bool {
-        if [self.kind, other.kind].contains(&BarrierKind::Other) || self.kind.is_gcc() != other.kind.is_gcc()
-        {
+        if [self.kind, other.kind].contains(&BarrierKind::Other) || is_gcc(self.kind) != is_gcc(other.kind) {
             return false;
         }
         let purposes = (self.purpose(), other.purpose());
@@ -166,54 +146,17 @@ fn address(team: &Team) -> usize {
     core::ptr::from_ref(team).addr()
 }
 
-// ---- what the fronts say ----------------------------------------------------
+// ---- what the fronts and the team say -----------------------------------------
 
-/// The running thread is about to wait in a barrier of its team that compiled code has called for;
-/// `location`: null or clang's `ident_t`.
-#[inline(always)]
-pub fn synchronizes(here: CurrentThread, kind: BarrierKind, location: *const c_void) {
-    if super::watches() {
-        look_at_barrier(here.thread, kind, CodeSource::at(location));
-    }
-}
-
-/// The region with this outlined function is the construct of that `ident_t`.
-#[inline(always)]
-pub fn learn(function: *const (), location: *const c_void) {
-    if super::watches() && !location.is_null() {
-        keep_source(function.addr(), CodeSource::at(location));
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn keep_source(function: usize, source: CodeSource) {
+/// The region with this outlined function is the construct of that source.
+pub fn keep_source(function: usize, source: CodeSource) {
     if super::is_noted() {
         with(|book| book.sources.insert(function, source));
     }
 }
 
-// ---- what the team says -----------------------------------------------------
-
-/// The running thread has come to the end of its region.
-#[inline(always)]
-pub fn joins(thread: &Thread) {
-    if super::watches() {
-        look_at_join(thread);
-    }
-}
-
 /// The region is over: all its threads have come to its end.
-#[inline(always)]
-pub fn is_over(team: &Team) {
-    if super::watches() {
-        forget(team);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn forget(team: &Team) {
+pub fn forget(team: &Team) {
     if super::is_noted() {
         with(|book| book.regions.remove(&address(team)));
     }
@@ -224,9 +167,8 @@ fn is_looked_at(team: &Team) -> bool {
     super::is_noted() && team.size() > 1 && !team.is_abandoned()
 }
 
-#[cold]
-#[inline(never)]
-fn look_at_barrier(thread: &Thread, kind: BarrierKind, source: CodeSource) {
+/// The running thread is about to wait in a barrier of its team that compiled code has called for.
+pub fn look_at_barrier(thread: &Thread, kind: BarrierKind, source: CodeSource) {
     let team = thread.team();
     if !is_looked_at(team) {
         return;
@@ -252,9 +194,8 @@ fn look_at_barrier(thread: &Thread, kind: BarrierKind, source: CodeSource) {
     }
 }
 
-#[cold]
-#[inline(never)]
-fn look_at_join(thread: &Thread) {
+/// The running thread has come to the end of its region.
+pub fn look_at_join(thread: &Thread) {
     let team = thread.team();
     if !is_looked_at(team) {
         return;

@@ -1,6 +1,7 @@
 //! What can be waited for, who waits for it, and what a rank says of itself: the words in which
 //! ranks talk of waits.
 
+use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
 use crate::omp::remote::RemoteHandle;
 
 /// Something that comes about once, or a message of which there may be many.
@@ -27,50 +28,15 @@ pub enum Occurrence {
     Task(u32, u64),
 }
 
-/// A message of a library, as the one sees it who waits for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct AwaitedMessage {
-    /// The other rank, as the ranks of the program count; negative: any, or not known.
-    pub rank: i32,
-    /// Negative: any, or not known.
-    pub tag: i32,
-    /// What the one does who waits.
-    pub end: MessageEnd,
-}
-
-/// An end of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MessageEnd {
-    /// Where it comes to.
-    Receives,
-    /// Where it comes from: the other rank has to receive it.
-    Sends,
-    /// One of both, or several messages.
-    Unknown,
-}
-
-impl MessageEnd {
-    /// Of its number: that of `ompx.h`, and that in messages.
-    pub fn from_number(number: i32) -> Self {
-        match number {
-            0 => Self::Receives,
-            1 => Self::Sends,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-impl AwaitedMessage {
-    /// May they be the two ends of one message, that of `here` and that of `there`?
-    pub fn meets(self, here: usize, other: Self, there: usize) -> bool {
-        let is_with = |message: Self, rank: usize| message.rank < 0 || message.rank as usize == rank;
-        let tags = self.tag < 0 || other.tag < 0 || self.tag == other.tag;
-        let are_two = matches!(
-            (self.end, other.end),
-            (MessageEnd::Sends, MessageEnd::Receives) | (MessageEnd::Receives, MessageEnd::Sends)
-        );
-        are_two && tags && is_with(self, there) && is_with(other, here)
-    }
+/// May they be the two ends of one message, that of `here` and that of `there`?
+pub fn may_meet(one: AwaitedMessage, here: usize, other: AwaitedMessage, there: usize) -> bool {
+    let is_with = |message: AwaitedMessage, rank: usize| message.rank < 0 || message.rank as usize == rank;
+    let tags = one.tag < 0 || other.tag < 0 || one.tag == other.tag;
+    let are_two = matches!(
+        (one.end, other.end),
+        (MessageEnd::Sends, MessageEnd::Receives) | (MessageEnd::Receives, MessageEnd::Sends)
+    );
+    are_two && tags && is_with(one, there) && is_with(other, here)
 }
 
 impl Occurrence {
@@ -200,15 +166,15 @@ mod tests {
         };
         let receive = message(1, 7, false);
         assert!(
-            receive.meets(0, message(0, 7, true), 1)
-                && message(-1, -1, false).meets(0, message(0, 7, true), 1)
+            may_meet(receive, 0, message(0, 7, true), 1)
+                && may_meet(message(-1, -1, false), 0, message(0, 7, true), 1)
         );
-        assert!(!receive.meets(0, message(0, 8, true), 1), "another tag");
-        assert!(!receive.meets(0, message(2, 7, true), 1), "for another rank");
-        assert!(!receive.meets(0, message(0, 7, true), 2), "of another rank");
-        assert!(!receive.meets(0, message(0, 7, false), 1), "both receive");
+        assert!(!may_meet(receive, 0, message(0, 8, true), 1), "another tag");
+        assert!(!may_meet(receive, 0, message(2, 7, true), 1), "for another rank");
+        assert!(!may_meet(receive, 0, message(0, 7, true), 2), "of another rank");
+        assert!(!may_meet(receive, 0, message(0, 7, false), 1), "both receive");
         assert!(
-            !receive.meets(0, AwaitedMessage { rank: -1, tag: -1, end: MessageEnd::Unknown }, 1),
+            !may_meet(receive, 0, AwaitedMessage { rank: -1, tag: -1, end: MessageEnd::Unknown }, 1),
             "nobody knows"
         );
     }

@@ -127,8 +127,9 @@ fn line_of_nobody(ranks: &[RankSample]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::thing::{AwaitedMessage, MessageEnd, Occurrence};
+    use super::super::thing::Occurrence;
     use super::*;
+    use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
     use crate::omp::remote::RemoteHandle;
 
     fn value(rank: i32, id: u32) -> Occurrence {

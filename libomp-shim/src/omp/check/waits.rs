@@ -7,7 +7,8 @@ use core::ptr;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::thing::{AwaitedMessage, Occurrence};
+use super::thing::Occurrence;
+use crate::omp::extension::check::AwaitedMessage;
 use crate::omp::remote::RemoteHandle;
 use crate::omp::remote::server::SERVER;
 use crate::omp::task::Task;
@@ -101,9 +102,7 @@ impl Drop for CodeWaitNote {
     fn drop(&mut self) {
         match self.0 {
             Note::Nothing => {}
-            Note::Wait(number) => {
-                with(|book| book.waits.remove(&number));
-            }
+            Note::Wait(number) => is_over(number),
             Note::Activity(task) => {
                 with(|book| book.activities.remove(&task));
             }
@@ -126,19 +125,28 @@ pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Occurrence>) -> CodeWai
 /// The calling task waits for this until what is returned is dropped; `held`: its kernel thread
 /// does nothing else meanwhile.
 pub fn waits(what: WaitTarget, held: bool) -> CodeWaitNote {
+    CodeWaitNote(begins(what, held).map_or(Note::Nothing, Note::Wait))
+}
+
+/// As [`waits`], until [`is_over`] with the number that this returns.
+pub fn begins(what: WaitTarget, held: bool) -> Option<u64> {
     if !is_on() {
-        return CodeWaitNote(Note::Nothing);
+        return None;
     }
     super::rounds::begin_alone();
     let holds = if held { ult::worker::kernel_thread() } else { 0 };
     let task = CurrentThread::if_known().map(|here| here.task);
-    let number = with(|book| {
+    Some(with(|book| {
         let (whose, itself) = book.whose(task);
         book.last += 1;
         book.waits.insert(book.last, CodeWait { number: book.last, whose, itself, what, holds });
         book.last
-    });
-    CodeWaitNote(Note::Wait(number))
+    }))
+}
+
+/// The wait of this number is over.
+pub fn is_over(number: u64) {
+    with(|book| book.waits.remove(&number));
 }
 
 /// The value of the future of this rank comes of that.

@@ -4,8 +4,9 @@ use core::ffi::{CStr, c_void};
 use core::hash::{Hash, Hasher};
 use std::hash::DefaultHasher;
 
-use super::thing::{AwaitedMessage, MessageEnd, Occurrence, RankNeed, RankWait};
+use super::thing::{Occurrence, RankNeed, RankWait};
 use super::waits::{CodeActivity, CodeWait, FutureSource, WaitTarget};
+use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
 use crate::omp::remote::RemoteHandle;
 
 /// The most bytes of the words for one.

@@ -18,7 +18,7 @@ use core::ptr;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard};
 
-use super::super::check::{self, circles};
+use super::super::extension::check;
 use super::node::{Node, NodeRef, Rare};
 
 /// The mutex of one address, for its `mutexinoutset` sets.
@@ -42,9 +42,7 @@ impl MutexesMutex {
 /// Sets the mutexes of a node that is being entered.
 pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<MutexesMutex>>) {
     mutexes.sort_by_key(Arc::as_ptr);
-    if check::watches() {
-        circles::joins_sets(ptr::from_ref(node).addr(), node.task());
-    }
+    check::mutexes_wanted(ptr::from_ref(node).addr(), node.task());
     node.set_mutexes(mutexes);
 }
 
@@ -67,12 +65,12 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
         let mut state = mutex.lock();
         if state.held && !ult::mutant!(mutexinoutset_shared) {
             state.line.push_back(NodeRef::new(node));
-            circles::acquires(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), false);
+            check::mutex_reached(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), false);
             return false;
         }
         state.held = true;
         rare.held.set(rare.held.get() + 1);
-        circles::acquires(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), true);
+        check::mutex_reached(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), true);
     }
     true
 }
@@ -82,7 +80,7 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
 #[inline]
 pub(super) fn release(node: &Node, free: impl FnMut(&Node)) {
     if let Some(rare) = node.rare() {
-        circles::leaves_sets(ptr::from_ref(node).addr());
+        check::mutexes_released(ptr::from_ref(node).addr());
         release_all(rare, free);
     }
 }
@@ -100,7 +98,7 @@ fn release_all(rare: &Rare, mut free: impl FnMut(&Node)) {
             && let Some(rare) = heir.get().rare()
         {
             rare.held.set(rare.held.get() + 1);
-            circles::acquires(ptr::from_ref(heir.get()).addr(), Arc::as_ptr(&mutex).addr(), true);
+            check::mutex_reached(ptr::from_ref(heir.get()).addr(), Arc::as_ptr(&mutex).addr(), true);
             if acquire_all(heir.get(), rare) {
                 free(heir.get());
             }

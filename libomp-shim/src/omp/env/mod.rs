@@ -59,9 +59,10 @@ pub use self::types::*;
 pub use self::vars::Vars;
 use super::affinity::PlaceList;
 use super::affinity::topology::{self, Cpu};
+use super::extension::check;
 use super::icv::{GangSched, Icv, ProcBind};
 use super::user_files::absolute;
-use super::{check, display, report, stats, storage, trace};
+use super::{display, report, stats, storage, trace};
 use crate::memory;
 
 /// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as

@@ -55,14 +55,12 @@ pub struct Extensions {
 
 unsafe extern "Rust" {
     /// Defined once in each library or test program.
-    #[allow(dead_code, reason = "as below")]
     #[link_name = "gangway_extensions"]
     static LINKED: Extensions;
 }
 
 /// Returns the extensions that this library was linked with. Any thread may call this at any time.
 #[inline(always)]
-#[allow(dead_code, reason = "no event has moved here yet")]
 pub(in crate::omp) fn linked() -> &'static Extensions {
     // SAFETY: the library defines the variable with this type, and never writes it.
     unsafe { &LINKED }

@@ -29,7 +29,7 @@ use ult::sched::{ReadyOrder, Spin, Wait};
 use ult::worker::{self, Worker};
 
 use super::{CHECKED, LOCKED, Lock, QUEUED};
-use crate::omp::check;
+use crate::omp::extension::check;
 
 /// The waiter has been neither nudged nor granted the lock.
 const WAITING: u32 = 0;
@@ -287,7 +287,7 @@ fn compete(lock: &Lock, waiter: &Waiter) -> bool {
 #[inline(never)]
 pub(super) fn release(lock: &Lock) {
     if lock.is_checked() {
-        check::locks::unsets(lock.address());
+        check::lock_unset(lock.address());
     }
     let bucket = bucket(lock);
     let Some(waiter) = bucket.first(lock, ptr::null()) else {

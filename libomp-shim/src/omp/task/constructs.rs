@@ -10,9 +10,9 @@ use core::sync::atomic::Ordering;
 use ult::watch;
 
 use super::super::agents;
-use super::super::check::circles::{self, For};
 use super::super::device::resident;
 use super::super::env;
+use super::super::extension::check::{self, WaitTarget};
 use super::super::taskgraph;
 use super::super::thread::CurrentThread;
 use super::super::tool::event::SyncKind;
@@ -216,7 +216,7 @@ fn wait_for_children(here: CurrentThread) {
     if task.children() == 0 {
         return;
     }
-    let _noted = circles::waits(|| For::Children);
+    let _noted = check::wait_begins(|| WaitTarget::Children);
     task.add_pending();
     // ORDERING: Release, for `drop_child_of_untied`: a thread that sees the bit sees the thread
     // that waits. Otherwise only the position in the word's modification order matters, see

@@ -12,9 +12,9 @@ use ult::watch;
 
 use super::super::affinity::hint;
 use super::super::agents;
-use super::super::check::events;
 use super::super::depend::{self, DependTable};
 use super::super::device::{chain, resident};
+use super::super::extension::check;
 use super::super::queue;
 use super::super::races;
 use super::super::taskgroup::Taskgroup;
@@ -357,7 +357,7 @@ fn status_at_end(task: &Task, finished: bool) -> Status {
 /// same, at any time, so the block is never freed.
 fn give_up_event(task: &Task) {
     if task.flags().has(TaskFlags::DETACH) {
-        events::fulfilled(task);
+        check::event_fulfilled(task);
         // ORDERING: Relaxed; no thread drops this reference.
         task.counts.fetch_add(REFERENCE, Ordering::Relaxed);
         // ORDERING: AcqRel, as in `fulfill`.
@@ -500,7 +500,7 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
         return;
     }
     races::task_ends(task_ref);
-    events::fulfilled(task_ref);
+    check::event_fulfilled(task_ref);
     if tool::is_on() {
         // Tools are notified before the fulfilment, because the task may be gone after it. The
         // event is reported as late only if the body has certainly ended.

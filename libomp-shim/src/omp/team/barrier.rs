@@ -14,8 +14,8 @@ use core::sync::atomic::Ordering;
 
 use ult::watch;
 
-use super::super::check::sync_points;
 use super::super::device::resident;
+use super::super::extension::check::{self, BarrierKind};
 use super::super::thread::{CurrentThread, Thread};
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
@@ -179,7 +179,7 @@ impl Team {
 }
 
 /// A call of compiled code that waits in a barrier: its kind, and clang's `ident_t` or null.
-pub type BarrierCall = (sync_points::BarrierKind, *const c_void);
+pub type BarrierCall = (BarrierKind, *const c_void);
 
 /// The team barrier of the running code (`barrier`, and the implicit barriers of worksharing),
 /// reached by `call`. `kind` tells tools which of these it is.
@@ -196,7 +196,7 @@ fn barrier_unwatched(here: CurrentThread) -> bool {
 #[cold]
 #[inline(never)]
 fn barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: SyncKind) -> bool {
-    sync_points::synchronizes(here, call, location);
+    check::barrier_reached(here, call, location);
     hook::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
 }
 
@@ -219,6 +219,6 @@ fn cancellable_barrier_unwatched(here: CurrentThread) -> bool {
 #[cold]
 #[inline(never)]
 fn cancellable_barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: SyncKind) -> bool {
-    sync_points::synchronizes(here, call, location);
+    check::barrier_reached(here, call, location);
     hook::wait::around(here, || kind, || here.team().cancellable_barrier::<true>(here.thread))
 }

@@ -7,7 +7,7 @@ use core::ffi::{c_long, c_uint, c_ulonglong, c_void};
 use core::ptr;
 
 use super::shared;
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::report;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;

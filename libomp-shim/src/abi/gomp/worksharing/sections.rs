@@ -6,7 +6,7 @@ use core::ffi::{c_uint, c_void};
 use super::combined::sections_of;
 use super::loops::{GOMP_loop_end_nowait, end, end_cancellable};
 use super::shared;
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Chunk;
 use crate::omp::tool::hook;

@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::shared;
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::SyncKind;

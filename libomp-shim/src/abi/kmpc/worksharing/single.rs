@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::Ident;
-use crate::omp::check::sync_points::BarrierKind;
+use crate::omp::extension::check::BarrierKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{SyncKind, ToolWork};
