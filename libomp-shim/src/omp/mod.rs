@@ -21,7 +21,7 @@
 //! | [`stats`] | counters |
 //! | [`tool`] | events, of which tools and the trace are notified |
 //! | [`trace`] | timelines: `GANGWAY_TRACE` |
-//! | [`report`] | messages to the user |
+//! | [`report`], [`functions`] | messages to the user, names of functions for them |
 //! | [`extension`] | the extension points |
 //! | `fuzz` | judges of what reads a user's text, for tests and fuzzers only |
 pub mod affinity;
@@ -39,6 +39,7 @@ pub mod display;
 pub mod env;
 pub mod exit;
 pub mod extension;
+pub mod functions;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 pub mod group;

@@ -1,12 +1,12 @@
 //! Waits in words.
 
-use core::ffi::{CStr, c_void};
 use core::hash::{Hash, Hasher};
 use std::hash::DefaultHasher;
 
 use super::thing::{Occurrence, RankNeed, RankWait};
 use super::waits::{CodeActivity, CodeWait, FutureSource, WaitTarget};
 use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
+use crate::omp::functions;
 use crate::omp::remote::RemoteHandle;
 
 /// The most bytes of the words for one.
@@ -25,7 +25,7 @@ pub fn of_code(waiting: CodeWait, promise: Option<FutureSource>) -> RankWait {
 }
 
 fn activity_name(activity: &CodeActivity) -> String {
-    let name = name(activity.function);
+    let name = functions::name(activity.function);
     let of = activity.gives.iter().find_map(|thing| match thing {
         Occurrence::Execution(task) => Some(format!("{name} of task {}", task.id)),
         Occurrence::Object(on) => Some(format!("{name} on {}", object(*on))),
@@ -58,10 +58,10 @@ fn thing(what: &WaitTarget) -> Option<Occurrence> {
 fn what(what: &WaitTarget, promise: Option<FutureSource>) -> String {
     match (what, promise) {
         (WaitTarget::Future(_), Some(FutureSource::Function(function, Some(rank)))) => {
-            format!("the value of {} on rank {rank}", name(function))
+            format!("the value of {} on rank {rank}", functions::name(function))
         }
         (WaitTarget::Future(_), Some(FutureSource::Function(function, None))) => {
-            format!("the value of {} on a mobile object", name(function))
+            format!("the value of {} on a mobile object", functions::name(function))
         }
         (WaitTarget::Future(_), Some(FutureSource::Tray(task, tray))) => {
             format!("tray {tray} of task {} on rank {}", task.id, task.rank)
@@ -94,37 +94,9 @@ pub fn cut(mut text: String) -> String {
     text.replace('\n', " ")
 }
 
-/// A function's name where the loader knows it, else its module and the offset there.
-pub fn name(function: usize) -> String {
-    // SAFETY: a valid out pointer; names are the loader's C strings.
-    unsafe {
-        let mut object: libc::Dl_info = core::mem::zeroed();
-        if libc::dladdr(function as *const c_void, &raw mut object) == 0 {
-            return format!("{function:#x}");
-        }
-        let text = |name: *const core::ffi::c_char| {
-            (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
-        };
-        if let Some(name) = text(object.dli_sname).filter(|_| object.dli_saddr.addr() == function) {
-            return name;
-        }
-        let module = text(object.dli_fname).unwrap_or_default();
-        let module = module.rsplit('/').next().unwrap_or_default();
-        format!("{module}+{:#x}", function - object.dli_fbase.addr())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn functions_have_names_or_places() {
-        assert!(name(libc::getpid as *const () as usize).ends_with("getpid"));
-        let inside = name(libc::getpid as *const () as usize + 1);
-        assert!(inside.starts_with("libc.so") && inside.contains("+0x"), "{inside}");
-        assert_eq!(name(8), "0x8");
-    }
 
     #[test]
     fn waits_are_reported() {

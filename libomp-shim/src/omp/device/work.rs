@@ -10,8 +10,8 @@ use super::array::{self, Refusal};
 use super::borrowed;
 use super::interface::DeviceFailure;
 use super::{DeviceSlot, avoided, fail, place, transfer};
-use crate::omp::check::words;
 use crate::omp::depend::{self, Dependence};
+use crate::omp::functions;
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future::{self, By};
 use crate::omp::remote::{RemoteFault, RemoteHandle};
@@ -151,7 +151,7 @@ pub(super) fn finish(function: usize, future: Option<RemoteHandle>, result: Resu
 }
 
 fn complain(function: usize, future: Option<RemoteHandle>, why: &DeviceTaskFailure) {
-    let name = words::name(function);
+    let name = functions::name(function);
     match (future, why) {
         (None, DeviceTaskFailure::Device(slot, why)) => fail(slot, &format!("the work of task {name}"), why),
         (None, DeviceTaskFailure::Said(code)) => {

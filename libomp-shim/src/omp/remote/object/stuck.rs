@@ -6,6 +6,7 @@ use super::item::{ObjectOperation, ObjectRequest};
 use super::{hold, table};
 use crate::omp::check::thing::{Occurrence, RankNeed, RankWait};
 use crate::omp::check::words;
+use crate::omp::functions;
 
 /// Requests of objects that are in use, and events that want objects. Also in the middle of the
 /// bridge.
@@ -45,7 +46,7 @@ fn event(number: u64, function: usize, has: Vec<RemoteHandle>, wants: RemoteHand
         thing: Some(Occurrence::Hold(me() as u32, number)),
         what: words::cut(words::object(wants)),
     };
-    let who = words::cut(format!("the event of {}", words::name(function)));
+    let who = words::cut(format!("the event of {}", functions::name(function)));
     let gives = has.into_iter().map(Occurrence::Object).collect();
     RankWait {
         number: words::number(Occurrence::Hold(me() as u32, number)) + 1,
