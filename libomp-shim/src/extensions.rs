@@ -4,7 +4,9 @@ use crate::omp::check::host::Checks;
 use crate::omp::extension::Extensions;
 use crate::omp::extension::offload::NoOffload;
 use crate::omp::extension::tools::NoTools;
+use crate::omp::remote::check::CheckedRanks;
 
 /// The extensions of this library.
 #[unsafe(export_name = "gangway_extensions")]
-static EXTENSIONS: Extensions = Extensions { tools: &NoTools, check: &Checks, offload: &NoOffload };
+static EXTENSIONS: Extensions =
+    Extensions { tools: &NoTools, check: &Checks { ranks: &CheckedRanks }, offload: &NoOffload };

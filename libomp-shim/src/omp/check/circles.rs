@@ -21,10 +21,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::locks::{self, LockHolder};
 use super::place::{CodePosition, CodeSource};
+use super::ranks::ranks;
 use super::reports::Participant;
 use super::thing::{Occurrence, RankNeed, RankWait};
 use super::words;
-use crate::omp::device::rank::cluster;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
 
@@ -176,7 +176,7 @@ pub fn all() -> Vec<RankWait> {
         return Vec::new();
     }
     let locks = locks::all();
-    let rank = cluster().map_or(0, |cluster| cluster.rank);
+    let rank = ranks().number();
     with(|book| {
         let teller = WaitDescriber { book, locks: &locks, rank };
         let running = book.waits.iter().map(|(&number, waiting)| teller.running(number, waiting));
@@ -306,5 +306,5 @@ impl WaitDescriber<'_> {
 
 /// Other ranks hear no more than so much of it.
 fn fit(text: String) -> String {
-    if cluster().is_some() { words::cut(text) } else { text }
+    if ranks().are_together() { words::cut(text) } else { text }
 }

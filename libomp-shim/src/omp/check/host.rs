@@ -9,7 +9,9 @@ use ult::watch;
 
 use super::circles::{self, For};
 use super::place::CodeSource;
-use super::{events, locks, standstills, sync_points, waits};
+use super::ranks::Ranks;
+use super::waits::CodeWaitTarget;
+use super::{events, locks, ranks, standstills, sync_points, waits};
 use crate::omp::extension::CHECK_WATCHES;
 use crate::omp::extension::check::{BarrierKind, Check, WaitTarget};
 use crate::omp::outside;
@@ -18,13 +20,17 @@ use crate::omp::team::Team;
 use crate::omp::thread::Thread;
 
 /// The checks of `GANGWAY_CHECK`.
-pub struct Checks;
+pub struct Checks {
+    /// Whom they ask about the ranks of the program.
+    pub ranks: &'static dyn Ranks,
+}
 
 /// Numbers of the waits of [`circles`] have this bit, those of [`waits`] do not.
 const IN_CIRCLES: u64 = 1 << 63;
 
 impl Check for Checks {
     fn begin(&self) {
+        ranks::begin(self.ranks);
         watch::begin(CHECK_WATCHES);
         standstills::begin();
     }
@@ -51,11 +57,11 @@ impl Check for Checks {
             WaitTarget::Children => For::Children,
             WaitTarget::Group(group) => For::Group(group),
             WaitTarget::Node(node) => For::Node(node),
-            WaitTarget::Library => return code_waits(waits::WaitTarget::Library),
+            WaitTarget::Library => return code_waits(CodeWaitTarget::Library),
             WaitTarget::Message(call, message) => {
-                return code_waits(waits::WaitTarget::Message(call, message));
+                return code_waits(CodeWaitTarget::Message(call, message));
             }
-            WaitTarget::Condition => return code_waits(waits::WaitTarget::Condition),
+            WaitTarget::Condition => return code_waits(CodeWaitTarget::Condition),
         };
         circles::begins(what).map_or(0, |number| number | IN_CIRCLES)
     }
@@ -115,6 +121,6 @@ impl Check for Checks {
 
 /// Code waits for something outside of OpenMP; its kernel thread does nothing else meanwhile, unless
 /// it may suspend.
-fn code_waits(what: waits::WaitTarget) -> u64 {
-    waits::begins(what, !outside::may_suspend()).unwrap_or(0)
+fn code_waits(what: CodeWaitTarget) -> u64 {
+    waits::begins(|| what, !outside::may_suspend()).unwrap_or(0)
 }

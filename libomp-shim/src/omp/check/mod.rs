@@ -11,15 +11,15 @@
 //! | [`standstills`] | workers that stand still for long, and threads that wait for them |
 //! | [`reports`] | lines about misuse, each once per place |
 //! | [`place`], [`symbols`] | where in the program a call stands, and names of functions |
-//! | [`thing`] | what can be waited for, as ranks tell each other |
+//! | [`thing`] | what can be waited for, and what a rank says of itself |
 //! | [`words`] | the same for people |
-//! | [`rounds`], [`wire`] | looks at all ranks; their messages |
+//! | [`rounds`] | looks at all ranks |
+//! | [`ranks`] | what the ranks are asked |
 //! | [`stuck`], [`verdict`] | what follows from that |
 //!
 //! What may not live here: anything that waits or wakes. Code that is about to wait says so here
-//! first, and goes on without asking; without the variable that costs a load. Persistent tasks and
-//! objects report the requests that they cannot begin themselves (`persistent::stuck`,
-//! `remote::object::stuck`).
+//! first, and goes on without asking; without the variable that costs a load. Nor anything that
+//! knows how ranks talk to each other: that is `remote::check`, by way of [`ranks`].
 //!
 //! *What is found.* A **cycle**: waits each of which needs something that comes about only when the
 //! next one is over, and the code that waits has ended: values of functions, trays, objects that
@@ -44,6 +44,7 @@ pub mod events;
 pub mod host;
 pub mod locks;
 pub mod place;
+pub mod ranks;
 pub mod reports;
 pub mod rounds;
 pub mod standstills;
@@ -53,7 +54,6 @@ pub mod sync_points;
 pub mod thing;
 pub mod verdict;
 pub mod waits;
-pub mod wire;
 pub mod words;
 
 use super::extension::check::{is_active, is_on};

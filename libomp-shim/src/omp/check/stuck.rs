@@ -150,10 +150,9 @@ pub fn awaits_message(sample: &RankSample) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::omp::remote::RemoteHandle;
 
-    fn value(rank: i32, id: u32) -> Occurrence {
-        Occurrence::Value(RemoteHandle { rank, id, generation: 1 })
+    fn value(rank: u64, id: u64) -> Occurrence {
+        Occurrence::OfRanks { kind: 1, name: [rank, id] }
     }
 
     fn wait(is_code: bool, gives: &[Occurrence], needs: &[Occurrence]) -> RankWait {
@@ -181,16 +180,13 @@ mod tests {
 
     #[test]
     fn all_that_is_needed_has_to_come_and_one_that_does_not_is_enough() {
-        let task = RemoteHandle { rank: 0, id: 1, generation: 1 };
-        let (transfer, fence) = (Occurrence::Transfer(0, 1), value(1, 1));
+        let end = Occurrence::OfRanks { kind: 2, name: [0, 1] };
+        let (transfer, fence) = (Occurrence::OfRanks { kind: 3, name: [0, 1] }, value(1, 1));
         // A procedure waits for a fence that stands behind what another task has to send, which
         // stands behind the procedure.
         let ranks = samples(vec![
-            vec![
-                wait(true, &[Occurrence::Execution(task)], &[fence]),
-                wait(false, &[transfer], &[Occurrence::Execution(task)]),
-            ],
-            vec![wait(false, &[fence], &[Occurrence::Transfer(9, 9), transfer])],
+            vec![wait(true, &[end], &[fence]), wait(false, &[transfer], &[end])],
+            vec![wait(false, &[fence], &[Occurrence::OfRanks { kind: 3, name: [9, 9] }, transfer])],
         ]);
         assert_eq!(lengths(&ranks, false), [(3, true)], "whatever else runs");
         let mut ranks = ranks;

@@ -2,22 +2,17 @@
 //! ranks talk of waits.
 
 use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
-use crate::omp::remote::RemoteHandle;
 
 /// Something that comes about once, or a message of which there may be many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Occurrence {
-    /// The value of a future.
-    Value(RemoteHandle),
-    /// A persistent task ends what it executes now.
-    Execution(RemoteHandle),
-    /// The parcels of a transfer between trays: the rank that has asked for it, and its number for
-    /// it.
-    Transfer(u32, u64),
-    /// Those who use a mobile object now let go of it.
-    Object(RemoteHandle),
-    /// An object is at the disposal of an event: its rank, and the number of the event there.
-    Hold(u32, u64),
+    /// Something of the ranks', by a kind and a name that are theirs (`omp::remote::check`).
+    OfRanks {
+        /// What it is.
+        kind: u64,
+        /// Which of its kind it is.
+        name: [u64; 2],
+    },
     /// A library's message with another rank.
     Message(AwaitedMessage),
     /// A lock of a rank is unset, by its address.
@@ -37,47 +32,6 @@ pub fn may_meet(one: AwaitedMessage, here: usize, other: AwaitedMessage, there: 
         (MessageEnd::Sends, MessageEnd::Receives) | (MessageEnd::Receives, MessageEnd::Sends)
     );
     are_two && tags && is_with(one, there) && is_with(other, here)
-}
-
-impl Occurrence {
-    /// As words of a message.
-    pub fn words(self) -> [u64; 3] {
-        let [kind, [a, b]] = match self {
-            Self::Value(handle) => [[1, 0], handle.words()],
-            Self::Execution(handle) => [[2, 0], handle.words()],
-            Self::Transfer(rank, number) => [[3, 0], [rank.into(), number]],
-            Self::Object(handle) => [[4, 0], handle.words()],
-            Self::Hold(rank, number) => [[5, 0], [rank.into(), number]],
-            Self::Message(AwaitedMessage { rank, tag, end }) => {
-                [[6 + end as u64, 0], [u64::from(rank as u32), u64::from(tag as u32)]]
-            }
-            Self::Lock(rank, address) => [[9, 0], [rank.into(), address]],
-            Self::Set(rank, address) => [[10, 0], [rank.into(), address]],
-            Self::Task(rank, address) => [[11, 0], [rank.into(), address]],
-        };
-        [kind[0], a, b]
-    }
-
-    /// The inverse; none of words that say nothing.
-    pub fn from_words([kind, a, b]: [u64; 3]) -> Option<Self> {
-        let handle = RemoteHandle::from_words([a, b]);
-        Some(match kind {
-            1 => Self::Value(handle),
-            2 => Self::Execution(handle),
-            3 => Self::Transfer(a as u32, b),
-            4 => Self::Object(handle),
-            5 => Self::Hold(a as u32, b),
-            6..=8 => Self::Message(AwaitedMessage {
-                rank: a as u32 as i32,
-                tag: b as u32 as i32,
-                end: MessageEnd::from_number(kind as i32 - 6),
-            }),
-            9 => Self::Lock(a as u32, b),
-            10 => Self::Set(a as u32, b),
-            11 => Self::Task(a as u32, b),
-            _ => return None,
-        })
-    }
 }
 
 /// A thing that a wait needs.
@@ -134,28 +88,6 @@ impl RankSample {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_said_is_heard() {
-        let handle = RemoteHandle { rank: 70_000, id: u32::MAX, generation: 1 << 50 };
-        let message = |rank, tag, end| Occurrence::Message(AwaitedMessage { rank, tag, end });
-        let things = [
-            Occurrence::Value(handle),
-            Occurrence::Execution(handle),
-            Occurrence::Transfer(5, u64::MAX),
-            Occurrence::Object(handle),
-            Occurrence::Hold(7, 1 << 40),
-        ];
-        let local = [Occurrence::Lock(1, 1 << 50), Occurrence::Set(2, 3), Occurrence::Task(4, u64::MAX)];
-        for thing in things.into_iter().chain(local).chain([
-            message(-1, -1, MessageEnd::Unknown),
-            message(-1, -1, MessageEnd::Receives),
-            message(3, i32::MAX, MessageEnd::Sends),
-        ]) {
-            assert_eq!(Occurrence::from_words(thing.words()), Some(thing));
-        }
-        assert_eq!(Occurrence::from_words([0; 3]), None);
-    }
 
     #[test]
     fn ends_of_a_message_meet() {

@@ -130,10 +130,9 @@ mod tests {
     use super::super::thing::Occurrence;
     use super::*;
     use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
-    use crate::omp::remote::RemoteHandle;
 
-    fn value(rank: i32, id: u32) -> Occurrence {
-        Occurrence::Value(RemoteHandle { rank, id, generation: 1 })
+    fn value(rank: u64, id: u64) -> Occurrence {
+        Occurrence::OfRanks { kind: 1, name: [rank, id] }
     }
 
     fn wait(number: u64, gives: Option<Occurrence>, thing: Option<Occurrence>) -> RankWait {

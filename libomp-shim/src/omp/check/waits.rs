@@ -7,10 +7,9 @@ use core::ptr;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::ranks::ranks;
 use super::thing::Occurrence;
 use crate::omp::extension::check::AwaitedMessage;
-use crate::omp::remote::RemoteHandle;
-use crate::omp::remote::server::SERVER;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
 
@@ -21,23 +20,31 @@ use crate::omp::thread::CurrentThread;
 pub struct CodeActivity {
     /// Its address.
     pub function: usize,
+    /// What it runs on, in words behind the name of the function; may be empty.
+    pub of: String,
     /// What comes about by its end.
     pub gives: Vec<Occurrence>,
 }
 
 /// The target of a task's wait.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WaitTarget {
-    /// A future's value.
-    Future(RemoteHandle),
+#[derive(Clone, Debug)]
+pub enum CodeWaitTarget {
     /// `ompx_suspend_until`: what a library waits for.
     Library,
     /// `ompx_suspend_for`: a message, in a call of this name.
     Message(String, AwaitedMessage),
-    /// A rank is to do some of what it has been asked before more is asked of it.
-    Ahead(u32),
     /// `ompx_wait_until`.
     Condition,
+    /// Something of the ranks'.
+    OfRanks {
+        /// None: the runtime does not know which code could bring it about.
+        thing: Option<Occurrence>,
+        /// What `describe` gets.
+        name: [u64; 2],
+        /// The words for it. Called at each look, by the thread that looks or in the middle of a
+        /// message.
+        describe: fn([u64; 2]) -> String,
+    },
 }
 
 /// A wait.
@@ -50,22 +57,9 @@ pub struct CodeWait {
     /// It is the activity itself that waits, and not a task or thread that it has made.
     pub itself: bool,
     /// What for.
-    pub what: WaitTarget,
+    pub what: CodeWaitTarget,
     /// The kernel thread that is held by it, 0 if none is.
     pub holds: i32,
-}
-
-/// What the value of a future of this rank comes of.
-#[derive(Clone, Copy, Debug)]
-pub enum FutureSource {
-    /// A function, by its address in this process, on a rank; `None`: where its mobile object is.
-    Function(usize, Option<i32>),
-    /// A tray of a persistent task.
-    Tray(RemoteHandle, u32),
-    /// Persistent tasks of this rank are to have done what they were asked.
-    Tasks(i32),
-    /// What this rank answers to a call of this name.
-    Answer(&'static str, i32),
 }
 
 #[derive(Default)]
@@ -74,8 +68,6 @@ struct CodeBook {
     waits: BTreeMap<u64, CodeWait>,
     /// By the address of their tasks.
     activities: HashMap<usize, CodeActivity>,
-    /// By the futures of this rank that they set, as long as those exist.
-    promises: HashMap<(u32, u64), FutureSource>,
 }
 
 static BOOK: Mutex<Option<CodeBook>> = Mutex::new(None);
@@ -85,8 +77,9 @@ fn with<R>(look: impl FnOnce(&mut CodeBook) -> R) -> R {
     look(book.get_or_insert_default())
 }
 
-fn is_on() -> bool {
-    super::is_on() && !SERVER.is_lost()
+/// Are waits of code noted? Not where this process has lost the ranks.
+pub fn is_on() -> bool {
+    super::is_on() && !ranks().are_lost()
 }
 
 /// Takes a note back when it is dropped.
@@ -110,29 +103,29 @@ impl Drop for CodeWaitNote {
     }
 }
 
-/// The calling task runs this until what is returned is dropped; `gives`: what comes about by its
-/// end.
-pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Occurrence>) -> CodeWaitNote {
+/// The calling task runs this until what is returned is dropped.
+pub fn runs(activity: impl FnOnce() -> CodeActivity) -> CodeWaitNote {
     if !is_on() {
         return CodeWaitNote(Note::Nothing);
     }
     let task = ptr::from_ref(CurrentThread::get().task).addr();
-    let gives = gives();
-    with(|book| book.activities.insert(task, CodeActivity { function, gives }));
+    let activity = activity();
+    with(|book| book.activities.insert(task, activity));
     CodeWaitNote(Note::Activity(task))
 }
 
 /// The calling task waits for this until what is returned is dropped; `held`: its kernel thread
 /// does nothing else meanwhile.
-pub fn waits(what: WaitTarget, held: bool) -> CodeWaitNote {
+pub fn waits(what: impl FnOnce() -> CodeWaitTarget, held: bool) -> CodeWaitNote {
     CodeWaitNote(begins(what, held).map_or(Note::Nothing, Note::Wait))
 }
 
 /// As [`waits`], until [`is_over`] with the number that this returns.
-pub fn begins(what: WaitTarget, held: bool) -> Option<u64> {
+pub fn begins(what: impl FnOnce() -> CodeWaitTarget, held: bool) -> Option<u64> {
     if !is_on() {
         return None;
     }
+    let what = what();
     super::rounds::begin_alone();
     let holds = if held { ult::worker::kernel_thread() } else { 0 };
     let task = CurrentThread::if_known().map(|here| here.task);
@@ -149,20 +142,6 @@ pub fn is_over(number: u64) {
     with(|book| book.waits.remove(&number));
 }
 
-/// The value of the future of this rank comes of that.
-pub fn promised(future: RemoteHandle, promise: FutureSource) {
-    if is_on() {
-        with(|book| book.promises.insert((future.id, future.generation), promise));
-    }
-}
-
-/// The future is gone.
-pub fn forgotten(future: RemoteHandle) {
-    if is_on() {
-        with(|book| book.promises.remove(&(future.id, future.generation)));
-    }
-}
-
 impl CodeBook {
     /// The activity that a task is or descends from, and whether it is the task itself.
     fn whose(&self, task: Option<&Task>) -> (Option<CodeActivity>, bool) {
@@ -177,13 +156,7 @@ impl CodeBook {
     }
 }
 
-/// All waits, and for each what the value comes of that it waits for, where that is known.
-pub fn all() -> Vec<(CodeWait, Option<FutureSource>)> {
-    with(|book| {
-        let promise = |waiting: &CodeWait| match &waiting.what {
-            WaitTarget::Future(future) => book.promises.get(&(future.id, future.generation)).copied(),
-            _ => None,
-        };
-        book.waits.values().map(|waiting| (waiting.clone(), promise(waiting))).collect()
-    })
+/// All waits.
+pub fn all() -> Vec<CodeWait> {
+    with(|book| book.waits.values().cloned().collect())
 }

@@ -11,9 +11,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
 use super::wire;
-use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::rank::{Cluster, cluster};
 use crate::omp::outside;
+use crate::omp::remote::check::waits;
 use crate::omp::remote::me;
 use crate::omp::remote::server::SERVER;
 
@@ -75,7 +75,7 @@ pub fn wait(rank: u32) {
             cluster().inspect(|cluster| Cluster::progress(cluster));
             !account.is_full() || SERVER.is_lost()
         };
-        let _noted = waits::waits(WaitTarget::Ahead(rank), false);
+        let _noted = waits::waits_for_rank(rank);
         outside::help_with_anything(&ready, None);
     }
 }

@@ -24,11 +24,11 @@ use super::layout::Layout;
 use super::order::AwaitedFuture;
 use super::tray::Tray;
 use super::wire;
-use crate::omp::check::waits::FutureSource;
 use crate::omp::device;
 use crate::omp::device::rank::remote::lock;
 use crate::omp::device::rank::{self, Cluster, cluster};
 use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::check::waits::FutureSource;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::{Owner, RemoteFault, me, owner};
 

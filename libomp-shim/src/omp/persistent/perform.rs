@@ -8,12 +8,12 @@ use super::run::PersistentRun;
 use super::task::{PersistentJob, PersistentTask, forget};
 use super::tray::{Tray, TrayParcel};
 use super::{fences, numbered, parcels, wire};
-use crate::omp::check::thing::Occurrence;
-use crate::omp::check::waits;
 use crate::omp::device::rank::remote::wait_for_copies;
 use crate::omp::device::rank::wire::bytes as words_as_bytes;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
+use crate::omp::remote::check::occurrence::RankOccurrence;
+use crate::omp::remote::check::waits;
 use crate::omp::remote::wire::lost;
 use crate::omp::remote::{RemoteFault, begin_function, me};
 use crate::omp::report;
@@ -95,7 +95,7 @@ fn execute(task: &Arc<PersistentTask>, args: &Bytes, depth: u8) -> Result<(), Re
     let run = PersistentRun::new(Arc::clone(task));
     begin_function(depth);
     let function = function(place);
-    let noted = waits::runs(function, || vec![Occurrence::Execution(task.name)]);
+    let noted = waits::runs(function, || vec![RankOccurrence::Execution(task.name)]);
     // SAFETY: the promise of who has set it, for the same function of the same module.
     unsafe {
         let procedure = core::mem::transmute::<usize, Procedure>(function);

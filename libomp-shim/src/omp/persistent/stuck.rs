@@ -3,10 +3,11 @@
 
 use super::order::{AwaitedFuture, PersistentOperation};
 use super::task::{self, PersistentJob, PersistentTask};
-use crate::omp::check::thing::{Occurrence, RankNeed, RankWait};
-use crate::omp::check::wire::MOST_NEEDS;
+use crate::omp::check::thing::{RankNeed, RankWait};
 use crate::omp::check::words;
 use crate::omp::remote::RemoteHandle;
+use crate::omp::remote::check::occurrence::RankOccurrence;
+use crate::omp::remote::check::wire::MOST_NEEDS;
 
 /// Operations that cannot begin, and whose result a task may wait for. Also called in the middle of
 /// the bridge.
@@ -25,17 +26,17 @@ fn asked(task: RemoteHandle, job: &PersistentJob, ends: &[Option<&PersistentJob>
     let who = words::cut(format!("task {}, which rank {} asked {},", task.id, job.source.rank, job.order));
     let needs = ends.iter().map(|end| need(task, *end)).collect();
     // Many tasks may be waited for together.
-    let number = words::number(gives) ^ task.generation;
-    Some(RankWait { number, is_code: false, gives: vec![gives], needs, who })
+    let number = words::number(gives.into()) ^ task.generation;
+    Some(RankWait { number, is_code: false, gives: vec![gives.into()], needs, who })
 }
 
 /// The occurrence that an operation brings about for another task or rank, if any.
-fn gives(job: &PersistentJob) -> Option<Occurrence> {
+fn gives(job: &PersistentJob) -> Option<RankOccurrence> {
     let value = |(id, generation): AwaitedFuture| {
-        Occurrence::Value(RemoteHandle { rank: job.source.rank as i32, id, generation })
+        RankOccurrence::Value(RemoteHandle { rank: job.source.rank as i32, id, generation })
     };
     match job.order {
-        PersistentOperation::Send(_, key, _) => Some(Occurrence::Transfer(key.rank, key.serial)),
+        PersistentOperation::Send(_, key, _) => Some(RankOccurrence::Transfer(key.rank, key.serial)),
         PersistentOperation::Read(_, _, wanted) | PersistentOperation::Fence(_, wanted) => {
             Some(value(wanted))
         }
@@ -46,11 +47,12 @@ fn gives(job: &PersistentJob) -> Option<Occurrence> {
 /// What an operation waits for: one that is under way, or one that something is missing for.
 fn need(task: RemoteHandle, end: Option<&PersistentJob>) -> RankNeed {
     match end.map(|job| job.order) {
-        None => {
-            RankNeed { thing: Some(Occurrence::Execution(task)), what: "the end of its procedure".into() }
-        }
+        None => RankNeed {
+            thing: Some(RankOccurrence::Execution(task).into()),
+            what: "the end of its procedure".into(),
+        },
         Some(PersistentOperation::Take(tray, key, ..)) => RankNeed {
-            thing: Some(Occurrence::Transfer(key.rank, key.serial)),
+            thing: Some(RankOccurrence::Transfer(key.rank, key.serial).into()),
             what: format!("what is sent to its tray {tray}"),
         },
         Some(order) => {

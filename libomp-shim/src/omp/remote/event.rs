@@ -2,13 +2,13 @@
 //! has been satisfied from somewhere. What came with them is the function's.
 
 use super::bytes::Bytes;
+use super::check::occurrence::RankOccurrence;
+use super::check::waits;
 use super::object::hold;
 use super::server::SERVER;
 use super::table::RemoteTable;
 use super::wire;
 use super::{Owner, RemoteFault, RemoteHandle, begin_function, depth_here, me, own, owner};
-use crate::omp::check::thing::Occurrence;
-use crate::omp::check::waits;
 use crate::omp::device::rank::modules;
 
 /// What came with a dependence: `ompx_part_t`.
@@ -135,7 +135,7 @@ impl Ready {
         let parts: Vec<EventPart> = self.slots.iter().map(part).collect();
         begin_function(self.depth);
         let _noted = waits::runs(self.function as usize, || {
-            self.objects().into_iter().map(Occurrence::Object).collect()
+            self.objects().into_iter().map(RankOccurrence::Object).collect()
         });
         // SAFETY: the creator's promise; all of it stays until the function returns.
         unsafe { (self.function)(self.data.address(), self.data.size(), parts.as_ptr(), parts.len()) };

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use ult::worker::Worker;
 
 use super::bytes::Bytes;
+use super::check::waits;
 use super::table::RemoteTable;
 use super::wire;
 use super::{Owner, RemoteFault, RemoteHandle, me, own, owner};
-use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::rank::{self, Cluster};
 use crate::omp::outside;
 
@@ -197,7 +197,7 @@ pub fn wait(handle: RemoteHandle) -> Result<Arc<Bytes>, RemoteFault> {
         });
     };
     let notified = rank::cluster().is_none_or(Cluster::is_dedicated);
-    let noted = waits::waits(WaitTarget::Future(handle), false);
+    let noted = waits::waits_for_value(handle);
     outside::help_with_anything(&ready, notified.then_some(enter));
     drop(noted);
     with(handle, |future| future.waiting -= 1)?;

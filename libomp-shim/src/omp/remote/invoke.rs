@@ -3,12 +3,12 @@
 use core::ptr;
 
 use super::bytes::Bytes;
+use super::check::occurrence::RankOccurrence;
+use super::check::waits::{self, FutureSource};
 use super::future::{self, By};
 use super::server::SERVER;
 use super::wire;
 use super::{COUNTS, Owner, RemoteFault, RemoteHandle, begin_function, count, depth_here, owner};
-use crate::omp::check::thing::Occurrence;
-use crate::omp::check::waits::{self, FutureSource};
 use crate::omp::device::rank::modules;
 
 /// What a handler returns its value through: `ompx_result_t`.
@@ -82,7 +82,8 @@ pub fn answered(
     function: impl FnOnce(*mut InvokedAnswer),
 ) {
     begin_function(depth);
-    let gives = || future.map(Occurrence::Value).into_iter().chain(object.map(Occurrence::Object)).collect();
+    let gives =
+        || future.map(RankOccurrence::Value).into_iter().chain(object.map(RankOccurrence::Object)).collect();
     let noted = waits::runs(address, gives);
     let mut answer = InvokedAnswer { value: Bytes::EMPTY, wanted: future.is_some() };
     function(&raw mut answer);

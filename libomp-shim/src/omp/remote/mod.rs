@@ -12,6 +12,7 @@
 //! | [`object`] | data that functions are invoked on wherever they are, and that move |
 //! | [`server`] | the team that runs all of them, and target regions for other ranks |
 //! | [`wire`] | their messages |
+//! | [`check`] | what ranks tell the checks of the program |
 //! | [`table`], [`bytes`] | handles; copies of bytes that are passed on |
 //!
 //! What may not live here: how messages get to a rank ([`super::device::rank::link`]), how a task
@@ -39,6 +40,7 @@ use super::thread::CurrentThread;
 use server::SERVER;
 
 pub mod bytes;
+pub mod check;
 pub mod event;
 pub mod future;
 pub mod invoke;

@@ -25,11 +25,11 @@ use mpi_bridge::bridge::Bridge;
 use mpi_bridge::table::{BridgeConfig, BridgeTable, DEDICATED, Identity, code};
 
 use super::{CLUSTER, Cluster, Peer, death, gpus, link, modules, serve};
-use crate::omp::check::rounds;
 use crate::omp::device::place::held;
 use crate::omp::device::{self, program};
 use crate::omp::env::{self, ClusterMode};
 use crate::omp::exit;
+use crate::omp::remote::check::rounds;
 use crate::omp::remote::object;
 use crate::omp::remote::server::{self, SERVER};
 use crate::omp::report;

@@ -49,7 +49,7 @@ pub mod verb {
     pub const WORK: u32 = 17;
     /// `[round]`: say who waits for what (`omp::check`).
     pub const LOOK: u32 = 18;
-    /// `[round, part, of, …] lines`: the answer, in some messages (`omp::check::wire`).
+    /// `[round, part, of, …] lines`: the answer, in some messages (`omp::remote::check::wire`).
     pub const LOOKED: u32 = 19;
     /// `[ticket, to, rank, from, size]`: copy from that rank's memory.
     pub const FETCH: u32 = 20;

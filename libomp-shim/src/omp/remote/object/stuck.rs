@@ -1,10 +1,11 @@
 //! For `GANGWAY_CHECK`: what has been asked of objects here, and waits until those who use them let
 //! go.
 
+use super::super::check::occurrence::{RankOccurrence, object_name};
 use super::super::{RemoteHandle, me};
 use super::item::{ObjectOperation, ObjectRequest};
 use super::{hold, table};
-use crate::omp::check::thing::{Occurrence, RankNeed, RankWait};
+use crate::omp::check::thing::{RankNeed, RankWait};
 use crate::omp::check::words;
 use crate::omp::functions;
 
@@ -21,38 +22,30 @@ pub fn waits() -> Vec<RankWait> {
 fn request(object: RemoteHandle, item: &ObjectRequest) -> Option<RankWait> {
     let (gives, who) = match (item.what, item.future) {
         (ObjectOperation::Call { .. }, Some(future)) => {
-            (Occurrence::Value(future), format!("what rank {} has invoked on it", item.origin))
+            (RankOccurrence::Value(future), format!("what rank {} has invoked on it", item.origin))
         }
         (ObjectOperation::Hold(rank, number), _) => {
-            (Occurrence::Hold(rank, number), format!("an event of rank {rank}"))
+            (RankOccurrence::Hold(rank, number), format!("an event of rank {rank}"))
         }
         _ => return None,
     };
     let need = RankNeed {
-        thing: Some(Occurrence::Object(object)),
-        what: words::cut(format!("{}, which others use", words::object(object))),
+        thing: Some(RankOccurrence::Object(object).into()),
+        what: words::cut(format!("{}, which others use", object_name(object))),
     };
     Some(RankWait {
-        number: words::number(gives),
+        number: words::number(gives.into()),
         is_code: false,
-        gives: vec![gives],
+        gives: vec![gives.into()],
         needs: vec![need],
         who: words::cut(who),
     })
 }
 
 fn event(number: u64, function: usize, has: Vec<RemoteHandle>, wants: RemoteHandle) -> RankWait {
-    let need = RankNeed {
-        thing: Some(Occurrence::Hold(me() as u32, number)),
-        what: words::cut(words::object(wants)),
-    };
+    let hold = RankOccurrence::Hold(me() as u32, number).into();
+    let need = RankNeed { thing: Some(hold), what: words::cut(object_name(wants)) };
     let who = words::cut(format!("the event of {}", functions::name(function)));
-    let gives = has.into_iter().map(Occurrence::Object).collect();
-    RankWait {
-        number: words::number(Occurrence::Hold(me() as u32, number)) + 1,
-        is_code: false,
-        gives,
-        needs: vec![need],
-        who,
-    }
+    let gives = has.into_iter().map(|object| RankOccurrence::Object(object).into()).collect();
+    RankWait { number: words::number(hold) + 1, is_code: false, gives, needs: vec![need], who }
 }

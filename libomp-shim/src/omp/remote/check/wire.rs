@@ -1,8 +1,9 @@
 //! What a rank says of itself, as messages: several, where one is too small for all waits.
 
-use super::thing::{Occurrence, RankNeed, RankSample, RankWait};
-use super::words::MOST_TEXT;
+use crate::omp::check::thing::{Occurrence, RankNeed, RankSample, RankWait};
+use crate::omp::check::words::MOST_TEXT;
 use crate::omp::device::rank::wire::WireReader;
+use crate::omp::extension::check::{AwaitedMessage, MessageEnd};
 
 /// Of a wait that many things at most are said; the others are left out, so that a cycle over those
 /// is not found.
@@ -51,10 +52,40 @@ pub fn written(round: u64, sample: &RankSample) -> Vec<ReportMessage> {
 fn write(wait: &RankWait, words: &mut Vec<u64>, text: &mut String) {
     let (gives, needs) = (wait.gives.iter().take(MOST_GIVES), wait.needs.iter().take(MOST_NEEDS));
     words.extend([wait.number, wait.is_code.into(), gives.len() as u64, needs.len() as u64]);
-    words.extend(gives.flat_map(|thing| thing.words()));
-    words.extend(needs.clone().flat_map(|need| need.thing.map_or([0; 3], Occurrence::words)));
+    words.extend(gives.flat_map(|&thing| occurrence_words(thing)));
+    words.extend(needs.clone().flat_map(|need| need.thing.map_or([0; 3], occurrence_words)));
     text.extend([&wait.who, "\n"]);
     text.extend(needs.flat_map(|need| [&need.what, "\n"]));
+}
+
+/// As words of a message; the kinds of [`super::occurrence`] come before those below.
+fn occurrence_words(occurrence: Occurrence) -> [u64; 3] {
+    let (kind, [a, b]) = match occurrence {
+        Occurrence::OfRanks { kind, name } => (kind, name),
+        Occurrence::Message(AwaitedMessage { rank, tag, end }) => {
+            (6 + end as u64, [u64::from(rank as u32), u64::from(tag as u32)])
+        }
+        Occurrence::Lock(rank, address) => (9, [rank.into(), address]),
+        Occurrence::Set(rank, address) => (10, [rank.into(), address]),
+        Occurrence::Task(rank, address) => (11, [rank.into(), address]),
+    };
+    [kind, a, b]
+}
+
+/// The inverse; none of words that say nothing.
+fn occurrence_of_words([kind, a, b]: [u64; 3]) -> Option<Occurrence> {
+    Some(match kind {
+        1..=5 => Occurrence::OfRanks { kind, name: [a, b] },
+        6..=8 => Occurrence::Message(AwaitedMessage {
+            rank: a as u32 as i32,
+            tag: b as u32 as i32,
+            end: MessageEnd::from_number(kind as i32 - 6),
+        }),
+        9 => Occurrence::Lock(a as u32, b),
+        10 => Occurrence::Set(a as u32, b),
+        11 => Occurrence::Task(a as u32, b),
+        _ => return None,
+    })
 }
 
 /// What has come of the messages of a rank.
@@ -99,7 +130,7 @@ fn read(mut reader: WireReader<'_>, count: usize) -> Vec<RankWait> {
 
 fn wait(reader: &mut WireReader<'_>) -> RankWait {
     let [number, is_code, gives, needs]: [u64; 4] = core::array::from_fn(|_| reader.word());
-    let mut thing = || Occurrence::from_words(core::array::from_fn(|_| reader.word()));
+    let mut thing = || occurrence_of_words(core::array::from_fn(|_| reader.word()));
     let gives = (0..gives.min(MOST_GIVES as u64)).filter_map(|_| thing()).collect();
     let needs =
         (0..needs.min(MOST_NEEDS as u64)).map(|_| RankNeed { thing: thing(), what: String::new() }).collect();
@@ -108,9 +139,33 @@ fn wait(reader: &mut WireReader<'_>) -> RankWait {
 
 #[cfg(test)]
 mod tests {
+    use super::super::occurrence::RankOccurrence;
     use super::*;
     use crate::omp::device::rank::wire::bytes;
     use crate::omp::remote::RemoteHandle;
+
+    #[test]
+    fn what_is_said_is_heard() {
+        let handle = RemoteHandle { rank: 70_000, id: u32::MAX, generation: 1 << 50 };
+        let message = |rank, tag, end| Occurrence::Message(AwaitedMessage { rank, tag, end });
+        let things = [
+            RankOccurrence::Value(handle),
+            RankOccurrence::Execution(handle),
+            RankOccurrence::Transfer(5, u64::MAX),
+            RankOccurrence::Object(handle),
+            RankOccurrence::Hold(7, 1 << 40),
+        ]
+        .map(Occurrence::from);
+        let local = [Occurrence::Lock(1, 1 << 50), Occurrence::Set(2, 3), Occurrence::Task(4, u64::MAX)];
+        for thing in things.into_iter().chain(local).chain([
+            message(-1, -1, MessageEnd::Unknown),
+            message(-1, -1, MessageEnd::Receives),
+            message(3, i32::MAX, MessageEnd::Sends),
+        ]) {
+            assert_eq!(occurrence_of_words(occurrence_words(thing)), Some(thing));
+        }
+        assert_eq!(occurrence_of_words([0; 3]), None);
+    }
 
     fn heard(parts: &[ReportMessage]) -> Vec<Option<RankSample>> {
         let mut heard = ReceivedReport::default();
@@ -130,13 +185,13 @@ mod tests {
     fn what_is_written_is_read() {
         let handle = |id| RemoteHandle { rank: 3, id, generation: 9 };
         let need = |at: u64| RankNeed {
-            thing: at.is_multiple_of(2).then_some(Occurrence::Value(handle(at as u32))),
+            thing: at.is_multiple_of(2).then_some(RankOccurrence::Value(handle(at as u32)).into()),
             what: format!("what {at}"),
         };
         let wait = |number: u64| RankWait {
             number,
             is_code: number.is_multiple_of(3),
-            gives: (0..number % 3).map(|at| Occurrence::Transfer(1, at)).collect(),
+            gives: (0..number % 3).map(|at| RankOccurrence::Transfer(1, at).into()).collect(),
             needs: (0..number % 5).map(need).collect(),
             who: format!("who {number}"),
         };
@@ -161,7 +216,7 @@ mod tests {
 
     #[test]
     fn much_is_left_out() {
-        let thing = Occurrence::Hold(1, 2);
+        let thing = RankOccurrence::Hold(1, 2).into();
         let needs = vec![RankNeed { thing: Some(thing), what: "x".repeat(MOST_TEXT) }; 100];
         let wait = RankWait {
             number: 1,
