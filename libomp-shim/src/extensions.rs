@@ -1,12 +1,12 @@
 //! The one place where the library's extensions are named ([`crate::omp::extension`]).
 
 use crate::omp::check::host::Checks;
+use crate::omp::device::extension::Devices;
 use crate::omp::extension::Extensions;
-use crate::omp::extension::offload::NoOffload;
 use crate::omp::extension::tools::NoTools;
 use crate::omp::remote::check::CheckedRanks;
 
 /// The extensions of this library.
 #[unsafe(export_name = "gangway_extensions")]
 static EXTENSIONS: Extensions =
-    Extensions { tools: &NoTools, check: &Checks { ranks: &CheckedRanks }, offload: &NoOffload };
+    Extensions { tools: &NoTools, check: &Checks { ranks: &CheckedRanks }, offload: &Devices };

@@ -44,6 +44,7 @@ use super::agents;
 use super::device::place::admission;
 use super::device::{array, resident};
 use super::extension::check::{self, WaitTarget};
+use super::extension::offload;
 use super::queue;
 use super::task::{self, Task, TaskFlags};
 use super::taskgraph;
@@ -164,7 +165,7 @@ fn is_childless(here: CurrentThread) -> bool {
 pub fn is_satisfied(here: CurrentThread, items: impl Iterator<Item = Dependence>) -> bool {
     let is_satisfied = is_childless(here) || is_clear(here, items);
     if is_satisfied {
-        resident::host_looks();
+        offload::host_looks();
     }
     is_satisfied
 }
@@ -187,7 +188,7 @@ pub fn has_live_children(here: CurrentThread) -> bool {
 pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
     // SAFETY: the task belongs to the caller.
     if nothing_precedes(here, unsafe { task.as_ref() }) {
-        return resident::host_looks();
+        return offload::host_looks();
     }
     // SAFETY: the task belongs to the caller.
     let task_ref = unsafe { task.as_ref() };
@@ -196,7 +197,7 @@ pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterato
     enter(here, &entered, items);
     wait_ready(here, entered.get());
     entered.get().notify_begin();
-    resident::host_looks();
+    offload::host_looks();
 }
 
 /// `taskwait depend(…)` (5.2 §15.5): waits for the children that the items depend on.
@@ -222,7 +223,7 @@ pub fn wait_and_hold(
     let waiter = tool::hook::task::wait_begins(here, items.clone());
     let held = wait_for_all(here, items);
     tool::hook::task::wait_ends(here, waiter);
-    resident::host_looks();
+    offload::host_looks();
     taskgraph::joined(here, taskgraph::RecordedWait::Other);
     held
 }

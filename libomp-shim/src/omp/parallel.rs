@@ -28,9 +28,9 @@ use super::assemble::{assemble, begin_member, serial_team};
 
 use super::binding;
 use super::counts::CountList;
-use super::device::resident;
 use super::env::{self, Settings};
 use super::extension::check;
+use super::extension::offload;
 use super::group::Group;
 use super::icv::{GangSched, ProcBind};
 use super::report;
@@ -276,7 +276,7 @@ impl ForkedRegion {
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.teams.push(self.team);
         if !is_in_target {
-            resident::host_looks();
+            offload::host_looks();
         }
     }
 }

@@ -14,6 +14,7 @@ use ult::worker;
 
 use super::assemble;
 use super::env::{self, Tls};
+use super::extension::offload;
 use super::parallel;
 use super::team::{Team, TeamKind};
 use super::thread::{CurrentThread, Thread};
@@ -63,7 +64,7 @@ pub fn enter() -> CurrentThread {
 /// What is done once in the process, at the first OpenMP call.
 fn prepare() {
     let settings = env::settings();
-    super::device::resident::at_start(settings.coherence);
+    offload::starts();
     ult::sched::set_runner_stack_size(settings.stacksize);
     ult::sched::set_cores(ult::topology::worker_target());
     ult::pool::set_limit(settings.workers.max(1) as usize - 1);
@@ -129,7 +130,7 @@ pub fn finish_tasks(status: c_int) {
     let team = here.team();
     if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
         team.await_quiet(here.thread);
-        super::device::resident::host_looks();
+        offload::host_looks();
     }
 }
 

@@ -12,8 +12,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use ult::worker::Worker;
 
 use super::agents;
-use super::device::resident;
 use super::extension::check::{self, WaitTarget};
+use super::extension::offload;
 use super::task::TaskFlags;
 use super::taskgraph::{self, TaskgraphGraph};
 use super::thread::CurrentThread;
@@ -88,7 +88,7 @@ pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
             open.wait(here);
         }
         ult::sanitize::after(group);
-        resident::host_looks();
+        offload::host_looks();
     });
     let reduces = open.reductions.get().is_some();
     finish(open);

@@ -12,7 +12,8 @@ use crate::omp::device::construct::{self, TargetRegion};
 use crate::omp::device::interface::{Convention, DeviceCode};
 use crate::omp::device::place::{AnnouncedRegion, Reservation, hints};
 use crate::omp::device::program;
-use crate::omp::device::{DeviceSlot, array, chain, choose, resident};
+use crate::omp::device::{DeviceSlot, array, chain, choose};
+use crate::omp::extension::offload;
 use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;
 use crate::omp::{report, target};
@@ -153,7 +154,7 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &TgtMapArrays) -> Cho
     if let Some(region) = from_task {
         chain::learn(region.entry);
         if arrays.have_mappers() {
-            resident::host_looks(); // they read what they map
+            offload::host_looks(); // they read what they map
         }
     }
     // SAFETY: as the caller says.

@@ -10,6 +10,7 @@ use super::borrowed::ANY_GPU;
 use super::map::MapItem;
 use super::place::{self, AnnouncedRegion, DeviceChoice, Reservation, admission, hints, only};
 use super::{DeviceSlot, chain, resident};
+use crate::omp::extension::offload;
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
 
@@ -86,7 +87,7 @@ pub fn stays_resident(region: AnnouncedRegion, items: &[MapItem]) -> bool {
     let suits = region.stays_resident && resident::suits(items);
     if region.stays_resident && !suits {
         chain::wait_for_keeping(CurrentThread::get().task);
-        resident::host_looks();
+        offload::host_looks();
     }
     suits
 }
@@ -94,7 +95,7 @@ pub fn stays_resident(region: AnnouncedRegion, items: &[MapItem]) -> bool {
 /// The region runs on the host, though it was to keep what it maps.
 pub fn on_host_instead(stays_resident: bool) {
     if stays_resident {
-        resident::host_looks();
+        offload::host_looks();
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`version`] | tasks that have a function for the host and one for GPUs |
 //! | [`place`] | the placement policy, and the figures that it needs |
 //! | [`construct`] | `target`, `target data`, `target update` |
+//! | [`extension`] | what devices do at the events of the host's OpenMP |
 //! | [`program`] | code and variables that the program brings for devices |
 //! | [`memory`] | the device memory routines |
 //! | [`interop`] | interop objects, and the program's own streams |
@@ -57,6 +58,7 @@ pub mod borrowed;
 pub mod chain;
 pub mod choose;
 pub mod construct;
+pub mod extension;
 pub mod gpu;
 pub mod host;
 pub mod image;

@@ -10,9 +10,9 @@ use core::sync::atomic::Ordering;
 use ult::watch;
 
 use super::super::agents;
-use super::super::device::resident;
 use super::super::env;
 use super::super::extension::check::{self, WaitTarget};
+use super::super::extension::offload;
 use super::super::taskgraph;
 use super::super::thread::CurrentThread;
 use super::super::tool::event::SyncKind;
@@ -183,7 +183,7 @@ pub fn taskwait(here: CurrentThread) {
         taskwait_watched(here);
     } else {
         join_children(here);
-        resident::host_looks();
+        offload::host_looks();
     }
     taskgraph::joined(here, taskgraph::RecordedWait::Children);
 }
@@ -197,7 +197,7 @@ fn taskwait_watched(here: CurrentThread) {
         || {
             join_children(here);
             races::has_waited_for_children(here.task);
-            resident::host_looks();
+            offload::host_looks();
         },
     );
 }

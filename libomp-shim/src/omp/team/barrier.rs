@@ -14,8 +14,8 @@ use core::sync::atomic::Ordering;
 
 use ult::watch;
 
-use super::super::device::resident;
 use super::super::extension::check::{self, BarrierKind};
+use super::super::extension::offload;
 use super::super::thread::{CurrentThread, Thread};
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
@@ -27,7 +27,7 @@ impl Team {
     #[inline(always)]
     fn barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
         let is_last = self.pass::<WATCHED>(thread);
-        resident::host_looks();
+        offload::host_looks();
         is_last
     }
 
@@ -118,7 +118,7 @@ impl Team {
             });
         }
         self.has_passed_barrier::<WATCHED>(passed);
-        resident::host_looks();
+        offload::host_looks();
         self.is_cancelled()
     }
 

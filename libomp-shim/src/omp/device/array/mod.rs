@@ -94,7 +94,9 @@ static CHANGED: AtomicU32 = AtomicU32::new(0);
 /// How often copies in use became fewer, modulo 2^32.
 static RELEASED: AtomicU32 = AtomicU32::new(0);
 /// Copies of blocks.
-static BLOCKS: Store = Store::new();
+static BLOCKS: Store = Store::new(&COPIES);
+/// How many blocks have copies.
+static COPIES: AtomicUsize = AtomicUsize::new(0);
 /// Held by the task that takes memory for blocks.
 static ROOM: Lock = Lock::new();
 

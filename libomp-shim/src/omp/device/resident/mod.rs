@@ -40,6 +40,7 @@ use super::table::{MappedRange, MappingTable};
 use super::transfer::{self, TransferBatch};
 use super::{DeviceSlot, chain, statics};
 use crate::omp::env;
+use crate::omp::extension::offload::{self, host_looks};
 use crate::omp::root;
 use crate::omp::task::{self, Task};
 use crate::omp::thread::CurrentThread;
@@ -48,7 +49,7 @@ use store::{Roads, Store, free};
 
 pub mod store;
 
-static RESIDENT: Store = Store::new();
+static RESIDENT: Store = Store::new(&offload::COPIES);
 /// Regions that are created now leave resident copies.
 static ON: AtomicBool = AtomicBool::new(false);
 /// Some regions may have left resident copies.
@@ -174,16 +175,6 @@ pub fn make_room(slot: &DeviceSlot) -> bool {
 
 // ---- where the host may look ------------------------------------------------
 
-/// Called by code that goes on because tasks have ended: it may read what they have written, and
-/// change what they have read. If there are no resident copies, this costs one load.
-#[inline(always)]
-pub fn host_looks() {
-    // The caller knows of the end, so it also sees the copies that were kept before that end.
-    if RESIDENT.count() != 0 {
-        give_back();
-    }
-}
-
 /// [`host_looks`] for a task that begins. A task that is known to launch a region that handles
 /// resident copies itself is excepted.
 #[cold]
@@ -200,9 +191,8 @@ pub fn host_looks_in(task: &Task) {
     }
 }
 
-#[cold]
-#[inline(never)]
-fn give_back() {
+/// What [`host_looks`] does if there are resident copies.
+pub(super) fn give_back() {
     if CurrentThread::get().team().plan().target_depth > 0 {
         return; // tasks that end inside of a target region leave no resident copies
     }

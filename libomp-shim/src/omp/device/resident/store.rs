@@ -21,11 +21,10 @@ use super::super::{DeviceSlot, all, fail};
 use placement::directory::{CopyWays, DeviceNumber, Directory, Eviction, FreedMemory, From, Save, Used};
 
 /// A directory, with the counters that waiting threads poll.
-#[derive(Default)]
 pub struct Store {
     directory: Mutex<Directory>,
     /// The number of data in the directory.
-    count: AtomicUsize,
+    count: &'static AtomicUsize,
     /// How often data were written back, modulo 2^32.
     saved: AtomicU32,
     /// How often copies were filled, modulo 2^32.
@@ -33,11 +32,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty store.
-    pub const fn new() -> Self {
+    /// An empty store. `count` is its own, and 0.
+    pub const fn new(count: &'static AtomicUsize) -> Self {
         Self {
             directory: Mutex::new(Directory::new()),
-            count: AtomicUsize::new(0),
+            count,
             saved: AtomicU32::new(0),
             filled: AtomicU32::new(0),
         }
