@@ -32,6 +32,18 @@ pub struct Id {
     serial: u32,
 }
 
+impl Id {
+    /// The task as one word.
+    pub const fn word(self) -> u64 {
+        (self.serial as u64) << 32 | self.at as u64
+    }
+
+    /// The task of this word.
+    pub const fn of_word(word: u64) -> Self {
+        Self { at: word as u32, serial: (word >> 32) as u32 }
+    }
+}
+
 /// What comes first is less.
 type Key = (Reverse<i32>, Reverse<Time>, Reverse<Time>, u64, Id);
 

@@ -38,13 +38,9 @@
 use core::ptr::NonNull;
 use std::sync::Arc;
 
-use placement::order::Id;
-
 use super::agents;
-use super::device::place::admission;
-use super::device::{array, resident};
 use super::extension::check::{self, WaitTarget};
-use super::extension::offload;
+use super::extension::offload::{self, NodeMark, QueuedWork};
 use super::queue;
 use super::task::{self, Task, TaskFlags};
 use super::taskgraph;
@@ -59,7 +55,7 @@ mod replay;
 mod slots;
 mod table;
 
-pub use node::{Edge, Node, Queued};
+pub use node::{Edge, Node};
 pub use replay::{Links, replay};
 pub use table::DependTable;
 
@@ -101,14 +97,8 @@ pub struct Dependence {
 pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
     // SAFETY: the task belongs to the caller until it is published.
     let task_ref = unsafe { task.as_ref() };
-    if array::any() {
-        array::ahead::before(here, task_ref, items.clone());
-    }
-    let mut flags = task_ref.flags();
-    if resident::is_used() && !flags.has(TaskFlags::STAYS_RESIDENT) && !ult::mutant!(task_finds_old_bytes) {
-        flags = flags.with(TaskFlags::LOOKS);
-        task_ref.set_flags(flags);
-    }
+    offload::task_enters(here, task_ref, &items);
+    let flags = task_ref.flags();
     if task::includes(here, flags) && nothing_precedes(here, task_ref) {
         return task::run_at_once(here, task);
     }
@@ -124,8 +114,8 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
     if flags.has(TaskFlags::QUEUES) {
         entered.get().set_queues();
     }
-    if admission::is_used() {
-        entered.get().set_place(admission::made(task_ref));
+    if let Some(mark) = offload::node_made(task_ref) {
+        entered.get().set_offload_mark(mark);
     }
     if tool::is_on() {
         entered.get().set_mark(tool::hook::task::mark(task_ref));
@@ -289,7 +279,7 @@ fn release_guard(node: &Node) -> bool {
 
 /// Notes that the work of the running task is in a device's queue. From then on successors that
 /// queue their work on a device may begin.
-pub fn queued(here: CurrentThread, work: Queued) {
+pub fn queued(here: CurrentThread, work: QueuedWork) {
     let Some(node) = here.task.node() else { return };
     // SAFETY: the task drops its reference on the node only when it is complete.
     unsafe { node.as_ref() }.close_queued(work, |successor| {
@@ -314,7 +304,7 @@ pub fn before_are_complete(task: &Task) -> bool {
 }
 
 /// Returns where the queued work of the incomplete predecessors of `task` is.
-pub fn queued_before(task: &Task) -> Vec<Queued> {
+pub fn queued_before(task: &Task) -> Vec<QueuedWork> {
     let incomplete = |before: &&NodeRef| !before.get().is_complete();
     ask_before(task, |before| {
         before.iter().filter(incomplete).filter_map(|before| before.get().queued()).collect()
@@ -323,16 +313,15 @@ pub fn queued_before(task: &Task) -> Vec<Queued> {
 }
 
 /// For each predecessor of `task` that has queued work, returns where that work is or was.
-pub fn have_queued_before(task: &Task) -> Vec<Queued> {
+pub fn have_queued_before(task: &Task) -> Vec<QueuedWork> {
     ask_before(task, |before| before.iter().filter_map(|before| before.get().queued()).collect())
         .unwrap_or_default()
 }
 
-/// Returns the place of `task`, the running task, in the order in which tasks for GPUs are admitted
-/// ([`admission`]). Returns `None` if the task has no place there.
-pub fn place_in_order(task: &Task) -> Option<Id> {
+/// Returns what devices keep with the node of `task`, the running task, if they do.
+pub fn offload_mark(task: &Task) -> Option<NodeMark> {
     // SAFETY: as above.
-    task.node().and_then(|node| unsafe { node.as_ref() }.place())
+    task.node().and_then(|node| unsafe { node.as_ref() }.offload_mark())
 }
 
 /// Drops the references to the predecessors of `task` that queue work. These predecessors are

@@ -78,8 +78,8 @@ use ult::sched::{Job, SearchScope, Wait};
 
 use super::affinity::hint;
 use super::agents::{self, AgentCaller};
-use super::device::transfer;
 use super::env;
+use super::extension::offload;
 use super::outside;
 use super::stats;
 use super::task::{self, Task, TaskFlags};
@@ -246,7 +246,7 @@ fn has_its_fill(thread: &Thread) -> bool {
     }
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
-    own.reduces != 0 || own.at_devices != 0 && !transfer::has_room()
+    own.reduces != 0 || own.at_devices != 0 && !offload::has_room()
 }
 
 /// Ends the wait for which [`find`] has found tasks.

@@ -27,8 +27,8 @@ use ult::debug::DebugEntry;
 
 use super::agents;
 use super::depend::{DependTable, Node};
-use super::device::borrowed;
 use super::env;
+use super::extension::offload;
 use super::icv::Icv;
 use super::taskgraph;
 use super::taskgroup::Taskgroup;
@@ -86,21 +86,19 @@ impl TaskFlags {
     /// are copied to the device and back. Meanwhile the thread begins no task that might add to the
     /// copies here.
     pub const REDUCES: Self = Self(512);
-    /// A target region that itself looks after data that other regions have left on devices
-    /// ([`super::device::resident`]).
-    pub const STAYS_RESIDENT: Self = Self(1024);
+    /// Properties that only devices know; they have names for them ([`super::extension::offload`]).
+    pub const OFFLOAD: Self = Self(1024);
     /// The task depends on tasks that may have left data on a device. Those data are brought back
     /// first.
     pub const LOOKS: Self = Self(2048);
     /// The task's work is queued on a device, behind the work of its predecessors of the same kind
-    /// ([`super::device::chain`]).
+    /// ([`super::depend::queued`]).
     pub const QUEUES: Self = Self(4096);
-    /// The task has put work on streams of devices ([`super::device::borrowed`]).
-    pub const STREAMS: Self = Self(8192);
+    /// Further properties that only devices know. Devices are notified at the end of the code of a
+    /// task that has one of these.
+    pub const OFFLOAD_AT_END: Self = Self(8192 | 32768);
     /// The task's next child queues its work on a device.
     pub const WISHES: Self = Self(16384);
-    /// The task writes blocks of arrays on the host ([`super::device::array::ahead`]).
-    pub const OPENS: Self = Self(32768);
     /// A record for tools is behind the task's payload ([`super::tool::record`]).
     pub const RECORDED: Self = Self(65536);
     /// For tools: the task is run at once, although it might have been deferred.
@@ -127,6 +125,17 @@ impl TaskFlags {
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {
         if condition { self.with(other) } else { self }
+    }
+    /// Returns the property with this number, from 0, of the set.
+    #[must_use]
+    pub const fn nth(self, number: u32) -> Self {
+        let (mut rest, mut before) = (self.0, number);
+        while before > 0 {
+            rest &= rest - 1;
+            before -= 1;
+        }
+        assert!(rest != 0, "the set has fewer properties");
+        Self(rest & rest.wrapping_neg())
     }
     /// Returns the properties that are not in `other`.
     #[must_use]
@@ -372,7 +381,7 @@ impl Task {
         }
         let flags =
             if parent.flags().has(TaskFlags::POOLS) { agents::grant(here, self, flags) } else { flags };
-        if parent.flags().has(TaskFlags::WISHES) { borrowed::grant(parent, self, flags) } else { flags }
+        if parent.flags().has(TaskFlags::WISHES) { offload::child_made(parent, self, flags) } else { flags }
     }
 
     /// Copies this unsubmitted task with its payload, as another child of `here.task`. The record

@@ -106,7 +106,7 @@ pub struct ThreadOwn {
     /// Explicit tied tasks that this thread has started and not completed, oldest first. By the
     /// task scheduling constraint each is a descendant of the one before it.
     pub tied: Tied,
-    /// Number of waits of the thread's tasks for devices, see `device::transfer`.
+    /// Number of waits of the thread's tasks for devices, see [`super::extension::offload::has_room`].
     pub at_devices: u32,
     /// The number of these waits during which the thread begins no task (`Flags::REDUCES`).
     pub reduces: u32,

@@ -11,6 +11,7 @@ use crate::abi::kmpc::task::kind;
 use crate::omp::depend::{Dependence, DependenceKind};
 use crate::omp::device;
 use crate::omp::device::array::{self, Refusal, prefetch, tasks};
+use crate::omp::device::flags::STREAMS;
 use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 use crate::omp::task::TaskFlags;
@@ -113,7 +114,7 @@ pub unsafe extern "C-unwind" fn ompx_array_use(uses: *const BlockUse, count: c_i
         if !here.task.flags().has(TaskFlags::EXPLICIT) {
             return Err(RemoteFault::Task);
         }
-        if here.task.flags().has(TaskFlags::STREAMS) {
+        if here.task.flags().has(STREAMS) {
             return Err(RemoteFault::Late);
         }
         // SAFETY: as the caller says.

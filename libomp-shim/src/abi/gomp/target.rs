@@ -18,6 +18,7 @@ use core::{ptr, slice};
 use super::parallel::{OutlinedFunction, body_of};
 use super::task as front;
 use crate::omp::device::construct;
+use crate::omp::device::flags::STAYS_RESIDENT;
 use crate::omp::device::interface::{Convention, DeviceCode};
 use crate::omp::device::place::{AnnouncedRegion, Reservation};
 use crate::omp::device::{self, ConstructDevice, DeviceSlot, array, choose};
@@ -316,7 +317,7 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
     let flags = TaskFlags::UNTIED
         .with(TaskFlags::TARGET)
         .with_if(deferred.place.may_be_a_device(), TaskFlags::OFFLOADED)
-        .with_if(deferred.place.stays_resident(), TaskFlags::STAYS_RESIDENT);
+        .with_if(deferred.place.stays_resident(), STAYS_RESIDENT);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.

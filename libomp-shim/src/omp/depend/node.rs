@@ -57,12 +57,11 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Arc;
 
-use placement::order::Id;
 use ult::blocks;
 use ult::sanitize;
 use ult::worker::Worker;
 
-use super::super::device::place::admission;
+use super::super::extension::offload::{self, NodeMark};
 use super::super::report;
 use super::super::task::Task;
 use super::super::tool;
@@ -71,7 +70,6 @@ use super::mutexes::MutexesMutex;
 mod queues;
 
 use queues::NodeQueues;
-pub use queues::Queued;
 
 /// The guard is larger than any number of predecessors. It keeps [`Node::predecessors`] above zero
 /// while edges are entered.
@@ -170,10 +168,9 @@ pub(super) struct Rare {
     after: Cell<Vec<NodeRef>>,
     /// Data of a task that queues its work on a device.
     queues: OnceCell<Box<NodeQueues>>,
-    /// The task's place in the order in which tasks for GPUs are admitted ([`admission`]).
-    /// [`super::submit`] sets it for each node that it makes after the program has begun to make
-    /// tasks for GPUs. Nodes made before that, or by other functions, have no place.
-    place: Cell<Option<Id>>,
+    /// What devices keep with the node. [`super::submit`] sets it for each node that it makes after
+    /// devices have asked for that. Nodes made before that, or by other functions, have no mark.
+    offload: Cell<Option<NodeMark>>,
     /// What tools know about the task.
     mark: Cell<(u64, u64)>,
 }
@@ -205,8 +202,8 @@ impl Rare {
         if let Some(queues) = self.queues() {
             close(&queues.successors, free);
         }
-        if let Some(place) = self.place.get() {
-            admission::complete(place);
+        if let Some(mark) = self.offload.get() {
+            offload::node_completes(mark);
         }
     }
 }
@@ -299,9 +296,9 @@ impl Node {
         self.rare.get_or_init(Box::default).mutexes.set(mutexes);
     }
 
-    /// Sets the task's place in the order of admission to GPUs. The node is not published yet.
-    pub(super) fn set_place(&self, place: Id) {
-        self.rare.get_or_init(Box::default).place.set(Some(place));
+    /// Sets what devices keep with the node. The node is not published yet.
+    pub(super) fn set_offload_mark(&self, mark: NodeMark) {
+        self.rare.get_or_init(Box::default).offload.set(Some(mark));
     }
 
     /// Sets what tools know about the task. The node is not published yet.
@@ -309,9 +306,9 @@ impl Node {
         self.rare.get_or_init(Box::default).mark.set(mark);
     }
 
-    /// Returns the task's place in the order of admission to GPUs, if it has one.
-    pub(super) fn place(&self) -> Option<Id> {
-        self.rare()?.place.get()
+    /// Returns what devices keep with the node, if they do.
+    pub(super) fn offload_mark(&self) -> Option<NodeMark> {
+        self.rare()?.offload.get()
     }
 
     /// Returns true if the node holds mutexes.
@@ -394,13 +391,13 @@ impl Node {
     }
 
     /// Returns the list of this node to which the successor is added. Both nodes have [`Rare`]
-    /// data. If both nodes have a place in the order of admission to GPUs, the function notes there
-    /// that the successor waits for this node. If both tasks queue their work, this node is noted
+    /// data. If devices keep something with both nodes, they are notified that
+    /// the successor waits for this node. If both tasks queue their work, this node is noted
     /// in the successor.
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
-        if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {
-            admission::follows(place, before);
+        if let (Some(before), Some(mark)) = (mine.offload.get(), its.offload.get()) {
+            offload::node_follows(mark, before);
         }
         match (mine.queues(), its.queues()) {
             (Some(mine), Some(its)) => {

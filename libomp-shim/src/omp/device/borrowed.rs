@@ -14,6 +14,7 @@
 
 use core::ffi::c_void;
 
+use super::flags;
 use super::interface::{DeviceFailure, DeviceOperation, Stream};
 use super::place::hints::ByTask;
 use super::{DeviceSlot, RunningRegion, chain, fail, transfer, usable};
@@ -125,7 +126,7 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, R
     core::mem::forget(slot.begin()); // ends in `close`
     all.push(borrowed);
     STREAMS.set(task, Some(all));
-    task.set_flags(task.flags().with(TaskFlags::STREAMS));
+    task.set_flags(task.flags().with(flags::STREAMS));
     Ok(handle)
 }
 

@@ -29,9 +29,45 @@ use super::interface::DeviceOperation;
 use super::map::{self, MapItem};
 use super::place::admission;
 use super::{DeviceSlot, array, borrowed, choose, transfer, usable};
-use crate::omp::depend::{self, Queued};
+use crate::omp::depend;
+use crate::omp::extension::offload;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
+
+/// The work of a task in a device's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Queued {
+    /// The device's number.
+    device: i32,
+    /// The operation whose end is the end of the work.
+    operation: DeviceOperation,
+    /// True if mapped data stay on the device, for later regions, when the work is over. The host
+    /// gets them only when it looks at them ([`super::resident`]).
+    stays_resident: bool,
+}
+
+impl Queued {
+    const STAYS: u64 = 1 << 32;
+
+    /// As it is kept with the task's node.
+    fn pack(self) -> offload::QueuedWork {
+        let stays = if self.stays_resident { Self::STAYS } else { 0 };
+        offload::QueuedWork([self.operation.0, u64::from(self.device.cast_unsigned()) | stays])
+    }
+
+    fn unpack(offload::QueuedWork([operation, device]): offload::QueuedWork) -> Self {
+        Self {
+            device: (device as u32).cast_signed(),
+            operation: DeviceOperation(operation),
+            stays_resident: device & Self::STAYS != 0,
+        }
+    }
+}
+
+/// Where the queued work of the incomplete predecessors of `task` is.
+fn queued_before(task: &Task) -> Vec<Queued> {
+    depend::queued_before(task).into_iter().map(Queued::unpack).collect()
+}
 
 /// Code of tasks of clang's that is known to launch a region first, and to look at nothing before.
 /// A region that an `if` clause keeps on the host is another function, reached through the same
@@ -90,7 +126,7 @@ pub fn wait(task: &Task) {
 /// the host is about to look, or a region that does not keep anything.
 pub fn wait_for_keeping(task: &Task) {
     if task.flags().has(TaskFlags::QUEUES)
-        && depend::queued_before(task).iter().any(|work| work.stays_resident)
+        && queued_before(task).iter().any(|work| work.stays_resident)
         && !ult::mutant!(looks_behind_queued_work)
     {
         wait(task);
@@ -105,7 +141,7 @@ pub fn lead(here: CurrentThread, items: &[MapItem], stays_resident: bool) -> Opt
     if !here.task.flags().has(TaskFlags::QUEUES) {
         return None;
     }
-    let queued = depend::queued_before(here.task);
+    let queued = queued_before(here.task);
     let first = queued.first().and_then(|work| usable().iter().find(|slot| slot.number == work.device));
     let asked = array::lists::ArrayListRequest::of(items);
     let has_all = |slot: &&DeviceSlot| match &asked {
@@ -136,7 +172,7 @@ pub fn behind_as(
     if !here.task.flags().has(TaskFlags::QUEUES) {
         return Vec::new();
     }
-    let queued = depend::queued_before(here.task);
+    let queued = queued_before(here.task);
     let follows = !queued.is_empty()
         && queued.iter().all(|work| work.device == slot.number)
         && map::is_there(slot, items, stays_resident);
@@ -162,24 +198,24 @@ pub fn queued(here: CurrentThread, slot: &DeviceSlot, operation: DeviceOperation
 /// a device that does not put its work in order no region can follow it.
 pub fn queued_as(here: CurrentThread, slot: &DeviceSlot, operation: DeviceOperation, stays_resident: bool) {
     if here.task.flags().has(TaskFlags::QUEUES) && operation != DeviceOperation::DONE && orders(slot) {
-        depend::queued(here, Queued { device: slot.number, operation, stays_resident });
+        depend::queued(here, Queued { device: slot.number, operation, stays_resident }.pack());
     }
 }
 
 /// The device on which a task before the running one has queued work that may not be over.
 pub fn device_before(here: CurrentThread) -> Option<i32> {
-    depend::queued_before(here.task).last().map(|work| work.device)
+    queued_before(here.task).last().map(|work| work.device)
 }
 
 /// The devices on which tasks before the running one have queued work, over or not, as far as they
 /// were not complete when it was made.
 pub fn devices_behind(here: CurrentThread) -> Vec<i32> {
-    depend::have_queued_before(here.task).iter().map(|work| work.device).collect()
+    depend::have_queued_before(here.task).into_iter().map(|work| Queued::unpack(work).device).collect()
 }
 
 /// The devices on which tasks before the running one have queued work that may not be over.
 pub fn devices_before(here: CurrentThread) -> Vec<i32> {
-    depend::queued_before(here.task).iter().map(|work| work.device).collect()
+    queued_before(here.task).iter().map(|work| work.device).collect()
 }
 
 /// The running task queues nothing, and those before it are complete ([`wait`]): from here on it is

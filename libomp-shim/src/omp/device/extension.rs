@@ -2,9 +2,15 @@
 //!
 //! What lives here: which module of devices each event goes to. What does not: what it does there.
 
-use super::resident;
+use placement::order::Id;
+
+use super::flags::STAYS_RESIDENT;
+use super::place::admission;
+use super::{array, borrowed, chain, resident, transfer};
 use crate::omp::env;
-use crate::omp::extension::offload::Offload;
+use crate::omp::extension::offload::{Items, NodeMark, Offload};
+use crate::omp::task::{Task, TaskFlags};
+use crate::omp::thread::CurrentThread;
 
 /// Devices of all kinds, as an extension.
 pub struct Devices;
@@ -16,5 +22,49 @@ impl Offload for Devices {
 
     fn host_looks(&self) {
         resident::give_back();
+    }
+
+    fn is_used(&self) -> bool {
+        resident::is_used() || array::any() || super::any()
+    }
+
+    fn task_enters(&self, here: CurrentThread, task: &Task, items: &Items<'_>) {
+        if array::any() {
+            let mut all = Vec::new();
+            items(&mut |item| all.push(item));
+            array::ahead::before(here, task, all.iter().copied());
+        }
+        let flags = task.flags();
+        if resident::is_used() && !flags.has(STAYS_RESIDENT) && !ult::mutant!(task_finds_old_bytes) {
+            task.set_flags(flags.with(TaskFlags::LOOKS));
+        }
+    }
+
+    fn task_begins(&self, task: &Task) {
+        resident::host_looks_in(task);
+    }
+
+    fn task_ends(&self) {
+        chain::end();
+    }
+
+    fn child_made(&self, parent: &Task, child: &Task, flags: TaskFlags) -> TaskFlags {
+        borrowed::grant(parent, child, flags)
+    }
+
+    fn has_room(&self) -> bool {
+        transfer::has_room()
+    }
+
+    fn node_made(&self, task: &Task) -> Option<NodeMark> {
+        Some(NodeMark(admission::made(task).word()))
+    }
+
+    fn node_follows(&self, node: NodeMark, before: NodeMark) {
+        admission::follows(Id::of_word(node.0), Id::of_word(before.0));
+    }
+
+    fn node_completes(&self, node: NodeMark) {
+        admission::complete(Id::of_word(node.0));
     }
 }

@@ -15,6 +15,7 @@
 //! | [`place`] | the placement policy, and the figures that it needs |
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`extension`] | what devices do at the events of the host's OpenMP |
+//! | [`flags`] | properties of tasks that only devices know |
 //! | [`program`] | code and variables that the program brings for devices |
 //! | [`memory`] | the device memory routines |
 //! | [`interop`] | interop objects, and the program's own streams |
@@ -59,6 +60,7 @@ pub mod chain;
 pub mod choose;
 pub mod construct;
 pub mod extension;
+pub mod flags;
 pub mod gpu;
 pub mod host;
 pub mod image;

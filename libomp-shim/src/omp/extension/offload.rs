@@ -3,9 +3,23 @@
 //! What lives here: the trait, and the functions by which the host's OpenMP calls it. What does not:
 //! any device.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::super::depend::Dependence;
+use super::super::task::{Task, TaskFlags};
+use super::super::thread::CurrentThread;
 use super::linked;
+
+/// What devices keep with a dependence node. Only they know what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeMark(pub u64);
+
+/// Where the work is that a task has queued on a device. Only devices know what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuedWork(pub [u64; 2]);
+
+/// Calls a function with each item of a task's `depend` clauses, in their order.
+pub type Items<'a> = dyn Fn(&mut dyn FnMut(Dependence)) + 'a;
 
 /// What the host's OpenMP tells, and asks, devices of all kinds. By default nothing is done.
 pub trait Offload: Sync {
@@ -15,6 +29,47 @@ pub trait Offload: Sync {
 
     /// See [`host_looks`]. Some device has a copy ([`COPIES`]). The running thread may wait here.
     fn host_looks(&self) {}
+
+    /// Are there devices, or data on them? Then tasks may depend on more than their dependences
+    /// say.
+    fn is_used(&self) -> bool {
+        false
+    }
+
+    /// See [`task_enters`]. The running task has made `task`, which no other thread knows. Its
+    /// properties may be changed here, and other tasks may be made before it.
+    fn task_enters(&self, _here: CurrentThread, _task: &Task, _items: &Items<'_>) {}
+
+    /// See [`task_begins`]. The task is the running one.
+    fn task_begins(&self, _task: &Task) {}
+
+    /// The code of the running task has ended, which has [`TaskFlags::QUEUES`], or one of
+    /// [`TaskFlags::OFFLOAD_AT_END`]. The task is complete after this call, which may wait.
+    fn task_ends(&self) {}
+
+    /// The running task `parent` makes `child`, and has [`TaskFlags::WISHES`]. `flags` are the
+    /// child's properties so far. Returns its properties.
+    fn child_made(&self, _parent: &Task, _child: &Task, flags: TaskFlags) -> TaskFlags {
+        flags
+    }
+
+    /// May a thread that is alone in its team begin a task while another one of its tasks waits for
+    /// a device?
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    /// See [`node_made`]. Returns what is to be kept with the node.
+    fn node_made(&self, _task: &Task) -> Option<NodeMark> {
+        None
+    }
+
+    /// One task waits for another one. Both have marks. Neither is complete, and the first one has
+    /// not begun.
+    fn node_follows(&self, _node: NodeMark, _before: NodeMark) {}
+
+    /// The task with this mark is complete.
+    fn node_completes(&self, _node: NodeMark) {}
 }
 
 /// Where there is no such extension.
@@ -47,4 +102,85 @@ pub fn host_looks() {
 #[inline(never)]
 fn looks() {
     linked().offload.host_looks();
+}
+
+/// How many reasons devices have to hear of each task with dependences before it is made. Devices
+/// write it.
+pub static ENTRIES: AtomicUsize = AtomicUsize::new(0);
+
+/// A task with dependences is about to enter the table of its generating task, which is the running
+/// one. While devices have no reason to hear of it, this costs one load.
+#[inline(always)]
+pub fn task_enters(here: CurrentThread, task: &Task, items: &(impl Iterator<Item = Dependence> + Clone)) {
+    // ORDERING: Relaxed; a thread that gave devices a reason knows of it, and so does a thread that
+    // makes tasks behind that.
+    if ENTRIES.load(Ordering::Relaxed) != 0 {
+        enters(here, task, &|each| items.clone().for_each(each));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn enters(here: CurrentThread, task: &Task, items: &Items<'_>) {
+    linked().offload.task_enters(here, task, items);
+}
+
+/// Devices keep something with each node that [`super::super::depend::submit`] makes. Devices set
+/// it.
+pub static MARKS: AtomicBool = AtomicBool::new(false);
+
+/// The node of `task` is made, and not published. Returns what devices keep with it. While they keep
+/// nothing with nodes, this costs one load.
+#[inline(always)]
+pub fn node_made(task: &Task) -> Option<NodeMark> {
+    // ORDERING: Relaxed; tasks that were made before have no mark.
+    if MARKS.load(Ordering::Relaxed) { mark(task) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn mark(task: &Task) -> Option<NodeMark> {
+    linked().offload.node_made(task)
+}
+
+/// One task waits for another one.
+#[cold]
+pub fn node_follows(node: NodeMark, before: NodeMark) {
+    linked().offload.node_follows(node, before);
+}
+
+/// The task with this mark is complete.
+#[cold]
+pub fn node_completes(node: NodeMark) {
+    linked().offload.node_completes(node);
+}
+
+/// The code of a task with [`TaskFlags::LOOKS`] begins.
+#[cold]
+#[inline(never)]
+pub fn task_begins(task: &Task) {
+    linked().offload.task_begins(task);
+}
+
+/// The code of the running task has ended, see [`Offload::task_ends`].
+#[cold]
+pub fn task_ends() {
+    linked().offload.task_ends();
+}
+
+/// A task with [`TaskFlags::WISHES`] makes a child; returns the child's properties.
+#[cold]
+pub fn child_made(parent: &Task, child: &Task, flags: TaskFlags) -> TaskFlags {
+    linked().offload.child_made(parent, child, flags)
+}
+
+/// See [`Offload::has_room`].
+#[cold]
+pub fn has_room() -> bool {
+    linked().offload.has_room()
+}
+
+/// See [`Offload::is_used`].
+pub fn is_used() -> bool {
+    linked().offload.is_used()
 }

@@ -13,8 +13,8 @@ use ult::watch;
 use super::super::affinity::hint;
 use super::super::agents;
 use super::super::depend::{self, DependTable};
-use super::super::device::{chain, resident};
 use super::super::extension::check;
+use super::super::extension::offload;
 use super::super::queue;
 use super::super::races;
 use super::super::taskgroup::Taskgroup;
@@ -319,7 +319,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
         hook::other::discards(task, cancelled::TASKGROUP | cancelled::DISCARDED);
     }
     if task.flags().has(TaskFlags::LOOKS) && !discarded {
-        resident::host_looks_in(task);
+        offload::task_begins(task);
     }
     let run_part = || {
         // SAFETY: the front made the task for this function.
@@ -412,8 +412,7 @@ pub fn end(thread: &Thread, task: &Task) {
             tied.remove(task);
         }
     }
-    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::STREAMS).with(TaskFlags::OPENS).with(TaskFlags::POOL))
-    {
+    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::OFFLOAD_AT_END).with(TaskFlags::POOL)) {
         end_of_its_kind(thread, flags);
     }
 }
@@ -422,8 +421,8 @@ pub fn end(thread: &Thread, task: &Task) {
 #[cold]
 #[inline(never)]
 fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
-    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::STREAMS).with(TaskFlags::OPENS)) {
-        chain::end();
+    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::OFFLOAD_AT_END)) {
+        offload::task_ends();
     }
     if flags.has(TaskFlags::POOL) {
         agents::ends(thread);

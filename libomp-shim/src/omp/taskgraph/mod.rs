@@ -33,7 +33,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::agents;
 use super::depend::{self, Links};
-use super::device::{array, resident};
+use super::extension::offload;
 use super::task::{self, RunFn, Task, TaskFlags};
 use super::taskgroup::{self, Taskgroup};
 use super::thread::CurrentThread;
@@ -178,7 +178,7 @@ impl TaskgraphGraph {
 fn is_recordable(here: CurrentThread, group: *const Taskgroup) -> bool {
     let is_plain =
         !task::is_included(here) && !here.task.flags().has_any(TaskFlags::RECORDS.with(TaskFlags::WISHES));
-    is_plain && !resident::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
+    is_plain && !offload::is_used() && !has_reductions(group)
 }
 
 /// Has one of the open taskgroups reductions? Tasks keep its address with their data.

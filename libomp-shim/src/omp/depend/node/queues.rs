@@ -4,7 +4,7 @@
 //! keeps the order.
 //!
 //! What lives here: the second list of successors, and where the work is. What does not: devices
-//! ([`super::super::super::device::chain`]).
+//! ([`super::super::super::extension::offload`]).
 //!
 //! The second list of a node holds successors of the same kind. It is closed when the task's work
 //! is in the device's queue. The first list, `Node::successors`, is closed when the task is
@@ -16,20 +16,8 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicPtr;
 use std::sync::OnceLock;
 
-use super::super::super::device::interface::DeviceOperation;
+use super::super::super::extension::offload::QueuedWork;
 use super::{Edge, Node, NodeRef, Rare, close};
-
-/// The work of a task in a device's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queued {
-    /// The device's number.
-    pub device: i32,
-    /// The operation whose end is the end of the work.
-    pub operation: DeviceOperation,
-    /// True if mapped data stay on the device, for later regions, when the work is over. The host
-    /// gets them only when it looks at them ([`super::super::super::device::resident`]).
-    pub stays_resident: bool,
-}
 
 /// Additional data of a node whose task queues work on a device.
 #[derive(Default)]
@@ -38,7 +26,7 @@ pub(super) struct NodeQueues {
     pub(super) successors: AtomicPtr<Edge>,
     /// Where the work is. Set before the second list is closed, or never, if the task completes
     /// without queued work.
-    queued: OnceLock<Queued>,
+    queued: OnceLock<QueuedWork>,
     /// The predecessors of the same kind that were incomplete when the node was entered. Set before
     /// the node is published; afterwards only the task itself touches the list.
     before: Cell<Vec<NodeRef>>,
@@ -77,7 +65,7 @@ impl Node {
 
     /// Notes that the task's work is in a device's queue, and closes the second list. Calls `free`
     /// with each successor that has no predecessor left.
-    pub fn close_queued(&self, queued: Queued, free: impl FnMut(&Self)) {
+    pub fn close_queued(&self, queued: QueuedWork, free: impl FnMut(&Self)) {
         let Some(queues) = self.queues() else { return };
         if queues.queued.set(queued).is_ok() {
             close(&queues.successors, free);
@@ -104,7 +92,7 @@ impl Node {
 
     /// Returns where the task's work is. A successor sees this after [`Node::close_queued`] has
     /// closed the second list.
-    pub fn queued(&self) -> Option<Queued> {
+    pub fn queued(&self) -> Option<QueuedWork> {
         self.queues()?.queued.get().copied()
     }
 }

@@ -24,6 +24,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 
+use super::super::flags::OPENS;
 use super::super::place::hints::ByTask;
 use super::super::usable;
 use super::{ArrayRange, ArrayRegistry, prefetch, registry};
@@ -98,7 +99,7 @@ impl ArrayPrefetch {
         let flags = task.flags();
         // Who fulfils a detached task's event may be writing when its code has ended.
         let owner = if flags.has(TaskFlags::EXPLICIT) && !flags.has(TaskFlags::DETACH) {
-            task.set_flags(flags.with(TaskFlags::OPENS)); // so that its end is noticed
+            task.set_flags(flags.with(OPENS)); // so that its end is noticed
             core::ptr::from_ref(task).addr()
         } else {
             NOBODY
@@ -156,7 +157,7 @@ impl ArrayPrefetch {
 
 /// The task has ended: what it has opened the host writes no more.
 pub fn close(task: &Task) {
-    if task.flags().has(TaskFlags::OPENS) {
+    if task.flags().has(OPENS) {
         registry().ahead.close(core::ptr::from_ref(task).addr());
     }
 }

@@ -43,6 +43,7 @@ use super::resident::store::{Roads, Store, free};
 use super::transfer::{self, TransferBatch};
 use super::{DeviceSlot, all, fail};
 use crate::omp::env;
+use crate::omp::extension::offload::ENTRIES;
 use crate::omp::lock::Lock;
 use crate::omp::remote::RemoteFault;
 use crate::omp::task::TaskFlags;
@@ -223,6 +224,8 @@ pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), RemoteFaul
     registry.arrays.insert(start, Array { end, block: if block == 0 { bytes } else { block } });
     // ORDERING: as above.
     COUNT.fetch_add(1, Ordering::Relaxed);
+    // ORDERING: as above.
+    ENTRIES.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }
 
@@ -251,6 +254,8 @@ pub fn destroy(start: usize) -> Result<Range<usize>, RemoteFault> {
     free(BLOCKS.with(|directory| directory.drop_in(&range)));
     // ORDERING: Relaxed; see `any`.
     COUNT.fetch_sub(1, Ordering::Relaxed);
+    // ORDERING: as above.
+    ENTRIES.fetch_sub(1, Ordering::Relaxed);
     Ok(range)
 }
 

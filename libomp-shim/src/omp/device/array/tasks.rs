@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use super::super::DeviceSlot;
+use super::super::flags::STREAMS;
 use super::super::place::hints::ByTask;
 use super::{ArrayRange, BLOCKS, BlockRequest, BlockUser, HeldBlocks, Refusal, acquire, part};
 use crate::omp::depend::{Dependence, DependenceKind};
 use crate::omp::remote::RemoteFault;
-use crate::omp::task::{Task, TaskFlags};
+use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
 
 static HELD: ByTask<Arc<HeldBlocks>> = ByTask::new();
@@ -51,7 +52,7 @@ pub fn begin(here: CurrentThread, wants: Vec<BlockRequest>) -> Result<(), Refusa
     }
     let held = acquire(core::ptr::from_ref(here.task).addr(), wants, BlockUser::Other)?;
     HELD.set(here.task, Some(Arc::new(held)));
-    here.task.set_flags(here.task.flags().with(TaskFlags::STREAMS)); // so that its end is noticed
+    here.task.set_flags(here.task.flags().with(STREAMS)); // so that its end is noticed
     Ok(())
 }
 

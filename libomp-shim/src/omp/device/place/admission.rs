@@ -20,7 +20,7 @@
 //! If both locks are needed, the policy's lock is taken before the lock of this module. No task is
 //! woken or suspended under this lock.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,6 +33,7 @@ use super::{PlacedRegion, Reservation, hints, policies, times};
 use crate::omp::depend;
 use crate::omp::device::{DeviceSlot, avoided, usable};
 use crate::omp::env;
+use crate::omp::extension::offload::MARKS;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
@@ -94,7 +95,6 @@ struct AdmissionState {
 }
 
 static STATE: Mutex<Option<AdmissionState>> = Mutex::new(None);
-static USED: AtomicBool = AtomicBool::new(false);
 /// Regions that have waited.
 static WAITED: AtomicU64 = AtomicU64::new(0);
 /// Regions that another GPU has taken over.
@@ -125,14 +125,14 @@ fn key(task: &Task) -> usize {
 /// place in the order.
 pub fn announce() {
     // ORDERING: Relaxed; tasks that were made before have no place in the order.
-    USED.store(true, Ordering::Relaxed);
+    MARKS.store(true, Ordering::Relaxed);
 }
 
 /// Do tasks have places in the order?
 #[inline]
 pub fn is_used() -> bool {
     // ORDERING: Relaxed; see `announce`.
-    USED.load(Ordering::Relaxed)
+    MARKS.load(Ordering::Relaxed)
 }
 
 /// Adds a new task with dependences to the order.
@@ -202,7 +202,7 @@ pub(super) fn applies(here: CurrentThread) -> bool {
 /// has an admission until [`give_back`].
 pub(super) fn take(here: CurrentThread, entry: usize) {
     let (task, one_shot, most) = (key(here.task), Arc::new(OneShot::default()), admission());
-    let place = depend::place_in_order(here.task);
+    let place = depend::offload_mark(here.task).map(|mark| Id::of_word(mark.0));
     let waits = with(|AdmissionState { admission, holders }| {
         let id = place.unwrap_or_else(|| add(admission, here.task, entry));
         holders.insert(task, Holder { id, own: place.is_none(), device: None, is_paused: false });

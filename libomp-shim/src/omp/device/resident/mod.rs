@@ -93,8 +93,15 @@ pub fn set(on: bool) -> bool {
         // ORDERING: Relaxed, all; a thread that creates a region after this call sees it, and so
         // does a thread that creates tasks behind that region.
         let _ = BORN.compare_exchange(NEVER, ult::pool::generation(), Ordering::Relaxed, Ordering::Relaxed);
-        // ORDERING: as above.
-        USED.store(true, Ordering::Relaxed);
+        // ORDERING: Acquire, pairs with the Release below: a thread that finds it set finds the
+        // reason counted.
+        if !USED.load(Ordering::Acquire) {
+            // ORDERING: Relaxed; as above. A second thread may count it again, and none takes it
+            // back.
+            offload::ENTRIES.fetch_add(1, Ordering::Relaxed);
+            // ORDERING: Release, as above.
+            USED.store(true, Ordering::Release);
+        }
     }
     // ORDERING: as above.
     ON.swap(on, Ordering::Relaxed)

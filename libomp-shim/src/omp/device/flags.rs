@@ -1,0 +1,14 @@
+//! Properties of tasks that only devices know. `omp` keeps bits for them, and looks at none of them
+//! alone ([`TaskFlags::OFFLOAD`]).
+
+use crate::omp::task::TaskFlags;
+
+/// A target region that itself looks after data that other regions have left on devices
+/// ([`super::resident`]).
+pub const STAYS_RESIDENT: TaskFlags = TaskFlags::OFFLOAD.nth(0);
+
+/// The task has put work on streams of devices ([`super::borrowed`]).
+pub const STREAMS: TaskFlags = TaskFlags::OFFLOAD_AT_END.nth(0);
+
+/// The task writes blocks of arrays on the host ([`super::array::ahead`]).
+pub const OPENS: TaskFlags = TaskFlags::OFFLOAD_AT_END.nth(1);
