@@ -11,15 +11,7 @@
 //! | `stalls`, `interrupts`, `preemptions`, `hand_offs` | the stall monitor, [`read`] asks it |
 //! | `donors` | [`ult::tls_block`], [`read`] asks it |
 //! | `switches` | the scheduler, [`read`] asks it |
-//! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
-//! | `bytes_between` | the ranks, too |
-//! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::resident`], [`read`] asks it |
-//! | `regions_waited`, `regions_taken_over` | [`super::device::place::admission`], too |
-//! | `blocks_ahead` | [`super::device::array::ahead`], too |
-//! | `regions_chained` | [`super::device::chain`], too |
-//! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
-//! | `object_invokes`, `objects_moved`, `object_forwards` | [`super::remote::object`], too |
-//! | `regions_stolen`, `rank_steal_attempts`, `rank_steal_successes`, `rank_steals_aborted` | the ranks, too |
+//! | the others | devices of all kinds ([`offload::add_counters`]) |
 //!
 //! What is counted here costs a load and a store: a worker with a small index is the only writer of
 //! its shard. The rest share the last shard and pay for an atomic addition. Rejected: one counter
@@ -34,6 +26,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ult::worker;
 
 use super::env::Settings;
+use super::extension::offload;
 use super::report;
 
 /// Declares [`Counters`] and its names from one list.
@@ -234,15 +227,7 @@ pub fn count_yield() {
 pub fn read() -> Counters {
     let monitor = ult::stall::counters();
     let (steals, switches) = worker::totals();
-    let [bytes_not_sent, bytes_not_fetched] = super::device::resident::spared();
-    let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] =
-        super::device::rank::counters();
-    let [invokes_sent, invokes_served] = super::remote::counters();
-    let [regions_waited, regions_taken_over] = super::device::place::admission::counters();
-    let [object_invokes, objects_moved, object_forwards] = super::remote::object::counters();
-    let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] =
-        super::device::rank::steals();
-    Counters {
+    let mut counters = Counters {
         regions: TALLY.sum(OmpxEvent::Region),
         gangs: TALLY.sum(OmpxEvent::Gang),
         gang_ults_run: TALLY.sum(OmpxEvent::GangUlt),
@@ -257,27 +242,10 @@ pub fn read() -> Counters {
         hand_offs: monitor.hand_offs,
         donors: ult::tls_block::count() as u64,
         switches,
-        regions_sent,
-        regions_served,
-        bytes_sent,
-        bytes_fetched,
-        invokes_sent,
-        invokes_served,
-        regions_chained: super::device::chain::count(),
-        regions_waited,
-        regions_taken_over,
-        blocks_ahead: super::device::array::ahead::count(),
-        regions_stolen,
-        rank_steal_attempts,
-        rank_steal_successes,
-        rank_steals_aborted,
-        bytes_between,
-        bytes_not_sent,
-        bytes_not_fetched,
-        object_invokes,
-        objects_moved,
-        object_forwards,
-    }
+        ..Counters::default()
+    };
+    offload::add_counters(&mut counters);
+    counters
 }
 
 /// Registers the print at exit when the settings, which have just been read, ask for it.

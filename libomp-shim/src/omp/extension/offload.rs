@@ -6,6 +6,7 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::super::depend::Dependence;
+use super::super::stats::Counters;
 use super::super::task::{Task, TaskFlags};
 use super::super::thread::CurrentThread;
 use super::linked;
@@ -29,6 +30,9 @@ pub trait Offload: Sync {
 
     /// See [`host_looks`]. Some device has a copy ([`COPIES`]). The running thread may wait here.
     fn host_looks(&self) {}
+
+    /// Writes what devices count. Any thread, also before the first OpenMP call and at exit.
+    fn add_counters(&self, _counters: &mut Counters) {}
 
     /// Are there devices, or data on them? Then tasks may depend on more than their dependences
     /// say.
@@ -178,6 +182,11 @@ pub fn child_made(parent: &Task, child: &Task, flags: TaskFlags) -> TaskFlags {
 #[cold]
 pub fn has_room() -> bool {
     linked().offload.has_room()
+}
+
+/// See [`Offload::add_counters`].
+pub fn add_counters(counters: &mut Counters) {
+    linked().offload.add_counters(counters);
 }
 
 /// See [`Offload::is_used`].
