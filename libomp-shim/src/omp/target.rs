@@ -1,10 +1,11 @@
 //! `target` constructs that run on the host (OpenMP 5.2 §13.8): as the initial thread of a
-//! contention group of its own. Devices are in [`super::device`].
+//! contention group of its own. Devices are an extension
+//! ([`super::extension::offload`]).
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::device;
 use super::env::{self, TargetOffload};
+use super::extension::offload as devices;
 use super::parallel::ForkedRegion;
 use super::report;
 use super::team::{Body, ON_HOST};
@@ -19,6 +20,10 @@ pub const HOST_DEVICE: i64 = -2;
 /// What `default-device-var` is under `OMP_TARGET_OFFLOAD=MANDATORY` when there is no device (5.2
 /// §2.2).
 pub const INVALID_DEVICE: i32 = -4;
+/// `omp_initial_device`, another number of the initial device.
+pub const INITIAL: i32 = -1;
+/// `omp_default_device` (6.0): the device that the default device variable names.
+pub const DEFAULT: i32 = -5;
 
 /// What a routine has made of `target-offload-var`; [`UNCHANGED`] = what the environment said.
 static OFFLOAD: AtomicU8 = AtomicU8::new(UNCHANGED);
@@ -44,6 +49,16 @@ pub fn depth(here: CurrentThread) -> u32 {
     here.team().plan().target_depth + u32::from(here.task.icv.get().invoked_depth)
 }
 
+/// Does this number, given to a routine, stand for the host?
+pub fn is_host(number: i32) -> bool {
+    number_of(number) == INITIAL || number_of(number) == devices::count()
+}
+
+/// The device number that a routine is given; that of the default device for [`DEFAULT`].
+pub fn number_of(number: i32) -> i32 {
+    if number == DEFAULT { CurrentThread::get().task.icv.get().default_device } else { number }
+}
+
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: CurrentThread, body: Body, thread_limit: u32) {
     let notified = hook::begins(ToolTarget::Region, None);
@@ -62,29 +77,10 @@ pub fn refuse_if_mandatory(here: CurrentThread, device: i64) {
         return;
     }
     let named = if device == DEFAULT_DEVICE { i64::from(here.task.icv.get().default_device) } else { device };
-    let host = i64::from(device::count());
+    let host = i64::from(devices::count());
     if named > host || named == i64::from(INVALID_DEVICE) {
         report::fatal(
             "a target region found no device, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops",
         );
-    }
-}
-
-/// With `OMP_TARGET_OFFLOAD=MANDATORY` a program that requires unified shared memory ends where it
-/// names a device without.
-pub fn refuse_without_shared_memory(device: i32) {
-    if offload() == TargetOffload::Mandatory {
-        report::fatal(format_args!(
-            "the program requires unified shared memory, which device {device} does not have, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops"
-        ));
-    }
-}
-
-/// With `OMP_TARGET_OFFLOAD=MANDATORY` a region that its device has no code for ends the program.
-pub fn refuse_without_code(device: i32) {
-    if offload() == TargetOffload::Mandatory {
-        report::fatal(format_args!(
-            "a target region has no code for device {device}, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops"
-        ));
     }
 }

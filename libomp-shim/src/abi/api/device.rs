@@ -8,10 +8,11 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use super::parallel::{change_icv, icv};
-pub(super) use crate::omp::device::memory::is_host;
-use crate::omp::device::memory::{DEFAULT, Side, side};
+use crate::omp::device::memory::{Side, side};
 use crate::omp::device::{self, DeviceOwner, rank};
+use crate::omp::extension::offload;
 use crate::omp::remote::RemoteFault;
+use crate::omp::target;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
 
@@ -38,13 +39,13 @@ routines! {
 
     /// `omp_get_num_devices` (18.7.4): devices other than the host.
     fn omp_get_num_devices() -> c_int {
-        device::count()
+        offload::count()
     }
 
     /// `omp_get_device_num` (18.7.5): the device the calling code runs on.
     fn omp_get_device_num() -> c_int {
         match running_on() {
-            ON_HOST => device::count(),
+            ON_HOST => offload::count(),
             number => number,
         }
     }
@@ -65,7 +66,7 @@ routines! {
 
     /// `omp_get_initial_device` (18.7.7).
     fn omp_get_initial_device() -> c_int {
-        device::count()
+        offload::count()
     }
 }
 
@@ -165,7 +166,7 @@ pub unsafe extern "C-unwind" fn omp_get_device_distances(
         // SAFETY: as the caller says.
         unsafe {
             let device = match *devices.add(i) {
-                DEFAULT => icv().default_device,
+                target::DEFAULT => icv().default_device,
                 named => named,
             };
             let number = side(device).map(|s| if let Side::Device(slot) = s { slot.number } else { ON_HOST });

@@ -2,8 +2,8 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use super::device::is_host;
 use crate::omp::assemble;
+use crate::omp::target::is_host;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::hook;
 

@@ -21,7 +21,7 @@ use crate::omp::device::construct;
 use crate::omp::device::flags::STAYS_RESIDENT;
 use crate::omp::device::interface::{Convention, DeviceCode};
 use crate::omp::device::place::{AnnouncedRegion, Reservation};
-use crate::omp::device::{self, ConstructDevice, DeviceSlot, array, choose};
+use crate::omp::device::{self, ConstructDevice, DeviceSlot, array, choose, mandatory};
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::{device as hook, task as task_hook};
@@ -157,7 +157,7 @@ fn device_for(here: CurrentThread, number: c_int) -> Option<&'static DeviceSlot>
         ConstructDevice::Device(slot) if slot.device.runs_host_functions() => Some(slot),
         ConstructDevice::Device(slot) => {
             say_what_images_are(slot);
-            target::refuse_without_code(slot.number);
+            mandatory::refuse_without_code(slot.number);
             None
         }
         ConstructDevice::Host => None,

@@ -12,11 +12,11 @@ use crate::omp::device::construct::{self, TargetRegion};
 use crate::omp::device::interface::{Convention, DeviceCode};
 use crate::omp::device::place::{AnnouncedRegion, Reservation, hints};
 use crate::omp::device::program;
-use crate::omp::device::{DeviceSlot, array, chain, choose};
+use crate::omp::device::{DeviceSlot, array, chain, choose, mandatory};
 use crate::omp::extension::offload;
+use crate::omp::report;
 use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;
-use crate::omp::{report, target};
 
 /// What a launch answers when the region was run on a device.
 const OFFLOADED: c_int = 0;
@@ -90,7 +90,7 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &TgtMapArrays, shape:
     let Some(slot) = device_for(device) else { return on_host() };
     note_launch(slot);
     let Some((module, name, address)) = program::region(slot, host.addr()) else {
-        target::refuse_without_code(slot.number);
+        mandatory::refuse_without_code(slot.number);
         return on_host();
     };
     let convention =

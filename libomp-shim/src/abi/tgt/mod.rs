@@ -13,8 +13,7 @@
 //! With `nowait` these calls come from an explicit task, and are carried out before they return:
 //! the task is what goes on later.
 
-use crate::omp::device::{self, ConstructDevice, DeviceSlot};
-use crate::omp::target;
+use crate::omp::device::{self, ConstructDevice, DeviceSlot, mandatory};
 use crate::omp::thread::CurrentThread;
 
 pub mod data;
@@ -33,12 +32,12 @@ fn device_for(number: i64) -> Option<&'static DeviceSlot> {
         {
             let may_be_used = device::program::bring(slot);
             if !may_be_used {
-                target::refuse_without_code(slot.number);
+                mandatory::refuse_without_code(slot.number);
             }
             may_be_used.then_some(slot)
         }
         ConstructDevice::Device(slot) => {
-            target::refuse_without_shared_memory(slot.number);
+            mandatory::refuse_without_shared_memory(slot.number);
             None
         }
         ConstructDevice::Host => None,

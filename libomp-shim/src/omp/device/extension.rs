@@ -26,6 +26,10 @@ impl Offload for Devices {
         resident::give_back();
     }
 
+    fn count(&self) -> i32 {
+        super::count()
+    }
+
     fn add_counters(&self, counters: &mut Counters) {
         [counters.bytes_not_sent, counters.bytes_not_fetched] = resident::spared();
         [counters.regions_waited, counters.regions_taken_over] = admission::counters();

@@ -7,16 +7,11 @@ use super::pipeline::{self, InDevice};
 use super::rank::gpus;
 use super::table::{Mapped, MappedRange, Origin};
 use super::transfer::{TransferBatch, to_device, to_host, wait_for};
-use super::{DeviceSlot, count, get};
+use super::{DeviceSlot, get};
+use crate::omp::target;
 use crate::omp::team::ON_HOST;
-use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{DeviceOp, ToolDataOp};
 use crate::omp::tool::hook::device as hook;
-
-/// `omp_initial_device`, another number of the initial device.
-pub const INITIAL: i32 = -1;
-/// `omp_default_device` (6.0): the device that the default device variable names.
-pub const DEFAULT: i32 = -5;
 
 /// Where memory is.
 #[derive(Clone, Copy)]
@@ -29,16 +24,10 @@ pub enum Side {
 
 /// The device with this number, `None` when there is none.
 pub fn side(number: i32) -> Option<Side> {
-    let number = if number == DEFAULT { CurrentThread::get().task.icv.get().default_device } else { number };
-    if number == INITIAL || number == count() {
+    if target::is_host(number) {
         return Some(Side::Host);
     }
-    get(number).map(Side::Device)
-}
-
-/// Does this number stand for the host?
-pub fn is_host(number: i32) -> bool {
-    matches!(side(number), Some(Side::Host))
+    get(target::number_of(number)).map(Side::Device)
 }
 
 /// `size` bytes of memory there, 0 when there are none.

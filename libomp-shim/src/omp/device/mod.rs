@@ -16,6 +16,7 @@
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`extension`] | what devices do at the events of the host's OpenMP |
 //! | [`flags`] | properties of tasks that only devices know |
+//! | [`mandatory`] | what `OMP_TARGET_OFFLOAD=MANDATORY` refuses |
 //! | [`program`] | code and variables that the program brings for devices |
 //! | [`memory`] | the device memory routines |
 //! | [`interop`] | interop objects, and the program's own streams |
@@ -65,6 +66,7 @@ pub mod gpu;
 pub mod host;
 pub mod image;
 pub mod interop;
+pub mod mandatory;
 pub mod map;
 pub mod memory;
 pub mod pipeline;

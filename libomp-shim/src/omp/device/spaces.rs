@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interface::DeviceAddress;
-use super::memory::{self, DEFAULT, Side, side};
+use super::memory::{self, Side, side};
+use crate::omp::target;
 
 /// Whose memory it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub enum DeviceServed {
 /// The space that an allocator stands for and the default device, unless the host serves it.
 fn elsewhere(allocator: usize) -> Option<(DeviceSpace, Side)> {
     let space = DeviceSpace::of(allocator).filter(|&space| space != DeviceSpace::Host)?;
-    Some((space, side(DEFAULT).filter(|there| matches!(there, Side::Device(_)))?))
+    Some((space, side(target::DEFAULT).filter(|there| matches!(there, Side::Device(_)))?))
 }
 
 /// Does the default device, and not the host, serve this allocator?
@@ -185,13 +186,13 @@ mod tests {
     #[test]
     fn without_devices_the_host_serves() {
         assert!(matches!(serve(FIRST + 2, 1, 8, false), DeviceServed::ByHost));
-        let block = DeviceSpace::Shared.allocate(memory::INITIAL, 16);
+        let block = DeviceSpace::Shared.allocate(target::INITIAL, 16);
         assert_ne!(block, 0);
         assert_eq!(known(block), None);
         // SAFETY: from the line above; the second one is for a device that does not exist.
         unsafe {
             assert!(!free(block));
-            DeviceSpace::Shared.free(memory::INITIAL, block);
+            DeviceSpace::Shared.free(target::INITIAL, block);
             DeviceSpace::Device.free(77, 8);
         }
         assert_eq!(DeviceSpace::Device.allocate(77, 8), 0);

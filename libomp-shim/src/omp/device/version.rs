@@ -39,9 +39,6 @@ use crate::omp::thread::{CurrentThread, Thread};
 /// arguments; 0 or an error of its own.
 pub type VersionFunction = unsafe extern "C-unwind" fn(c_int, *mut c_void, *const c_void) -> c_int;
 
-/// `omp_initial_device`.
-const INITIAL: i32 = -1;
-
 /// Where a task may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionChoice {
@@ -65,7 +62,7 @@ impl VersionChoice {
         let is_mandatory = target::offload() == TargetOffload::Mandatory;
         let gpus = has_gpu && borrowed::exists(ANY_GPU);
         let found = match device {
-            INITIAL => Self { host: true, gpus: Gpus::None },
+            target::INITIAL => Self { host: true, gpus: Gpus::None },
             _ if device == super::count() => Self { host: true, gpus: Gpus::None },
             ANY => Self { host: !is_mandatory, gpus: if gpus { Gpus::Any } else { Gpus::None } },
             ANY_GPU if gpus => Self { host: false, gpus: Gpus::Any },
@@ -298,7 +295,7 @@ mod tests {
     #[test]
     fn without_gpus_only_the_host_is_left() {
         let host = Ok(VersionChoice { host: true, gpus: Gpus::None });
-        for device in [INITIAL, ANY, ANY_GPU, super::super::count()] {
+        for device in [target::INITIAL, ANY, ANY_GPU, super::super::count()] {
             assert_eq!(VersionChoice::new(device, (true, true)), host, "{device}");
             assert_eq!(VersionChoice::new(device, (true, false)), host, "{device}");
             assert_eq!(VersionChoice::new(device, (false, true)), Err(RemoteFault::Device), "{device}");

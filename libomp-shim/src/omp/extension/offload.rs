@@ -31,6 +31,12 @@ pub trait Offload: Sync {
     /// See [`host_looks`]. Some device has a copy ([`COPIES`]). The running thread may wait here.
     fn host_looks(&self) {}
 
+    /// Returns the number of devices that may be used. Any thread, also before the first OpenMP
+    /// call.
+    fn count(&self) -> i32 {
+        0
+    }
+
     /// Writes what devices count. Any thread, also before the first OpenMP call and at exit.
     fn add_counters(&self, _counters: &mut Counters) {}
 
@@ -182,6 +188,12 @@ pub fn child_made(parent: &Task, child: &Task, flags: TaskFlags) -> TaskFlags {
 #[cold]
 pub fn has_room() -> bool {
     linked().offload.has_room()
+}
+
+/// The number of devices that may be used (`omp_get_num_devices`). It is also the number of the
+/// initial device.
+pub fn count() -> i32 {
+    linked().offload.count()
 }
 
 /// See [`Offload::add_counters`].
