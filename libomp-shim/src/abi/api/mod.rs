@@ -14,7 +14,7 @@
 //! | [`memory`] | 18.13 memory management |
 //! | [`memspace`], [`dims`] | 6.0 and 6.1: memory of given devices, dimensions of teams |
 //! | [`kmp`] | LLVM's extensions |
-//! | [`ompx`], [`taskgraph`], [`cuda`], [`remote`], [`object`], [`persistent`], [`dist`] | ours |
+//! | [`ompx`], [`taskgraph`], [`placing`], [`cuda`], [`cluster`], [`remote`], [`object`], [`persistent`], [`dist`] | ours |
 //!
 //! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the
 //! Fortran name, which is the same with an underscore behind it (arguments by reference).
@@ -138,6 +138,7 @@ pub(crate) fn no_effect(routine: &str, instead: &str) {
 
 pub mod affinity;
 pub mod array;
+pub mod cluster;
 pub mod cuda;
 pub mod device;
 pub mod dims;
@@ -151,6 +152,7 @@ pub mod object;
 pub mod ompx;
 pub mod parallel;
 pub mod persistent;
+pub mod placing;
 pub mod remote;
 pub mod resources;
 pub mod taskgraph;

@@ -2,16 +2,11 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::api::parallel::change_icv;
-use crate::omp::device::place::{hints, policies};
-use crate::omp::device::rank::start::{self, Started};
-use crate::omp::device::{self, choose, rank, resident};
 use crate::omp::extension::check::{self, AwaitedMessage, MessageEnd, WaitTarget};
 use crate::omp::stats::{self, Counters};
-use crate::omp::thread::CurrentThread;
-use crate::omp::{describe, env, outside, report};
+use crate::omp::{describe, env, outside};
 
 routines! {
     /// `ompx_set_gang_sched`: gang-schedule all regions that the calling task and its descendants
@@ -63,84 +58,6 @@ pub unsafe extern "C" fn ompx_describe(out: *mut c_char, size: usize) -> usize {
         }
     }
     text.len()
-}
-
-/// `ompx_cluster_init`: brings the MPI ranks together as devices, as `OMPX_CLUSTER` says
-/// (`docs/mpi.md`). To be the first thing that `main` does. On a rank that only serves it does not
-/// return. 0, or −1 when it was called before. The arguments are not used; null ones stand
-/// for the start library, which calls this before `main`, so that a call by the program is no
-/// mistake.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_cluster_init(argc: *mut c_int, _argv: *mut *mut *mut c_char) -> c_int {
-    static BY_LIBRARY: AtomicBool = AtomicBool::new(false);
-    let by_library = argc.is_null();
-    match start::init() {
-        // ORDERING: Relaxed; both calls are made by the main thread.
-        Started::Twice if !by_library && BY_LIBRARY.swap(false, Ordering::Relaxed) => 0,
-        Started::Twice => {
-            report::warn("ompx_cluster_init was called before; this call changes nothing");
-            -1
-        }
-        Started::Together | Started::Alone => {
-            // ORDERING: as above.
-            BY_LIBRARY.store(by_library, Ordering::Relaxed);
-            0
-        }
-    }
-}
-
-/// `ompx_device_any`: the number for `device` clauses of target regions that leave the choice of
-/// the device to the runtime.
-#[unsafe(no_mangle)]
-pub extern "C" fn ompx_device_any() -> c_int {
-    choose::ANY
-}
-
-/// `ompx_set_sched`: regions whose device is the runtime's choice are placed by this policy from
-/// here on, a text as in `OMPX_SCHED`. 0, or −1 and a line when there is no such policy; then
-/// nothing changes. Any thread.
-///
-/// # Safety
-/// `text` is a C string, or null.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
-    // SAFETY: as the caller says.
-    let text = if text.is_null() { "".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy() };
-    match policies::set(&text, device::usable().len(), env::settings().device_memory) {
-        Ok(()) => 0,
-        Err(why) => {
-            report::warn(format_args!("ompx_set_sched(\"{text}\"): {why}; this call changes nothing"));
-            -1
-        }
-    }
-}
-
-/// `ompx_set_coherence`: what regions map whose device is the runtime's choice and that are created
-/// from here on stays on their devices for the next ones (not 0), or does not (0). What was said
-/// before. Any thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn ompx_set_coherence(on: c_int) -> c_int {
-    CurrentThread::get(); // what the environment says comes first
-    c_int::from(resident::set(on != 0))
-}
-
-/// `ompx_set_task_memory`: the next target region that the calling task creates needs so many bytes
-/// of its device besides what it maps.
-#[unsafe(no_mangle)]
-pub extern "C" fn ompx_set_task_memory(bytes: usize) {
-    hints::set_memory(CurrentThread::get().task, bytes as u64);
-}
-
-/// `ompx_cluster_rank`: the rank of this process, 0 if it is alone.
-#[unsafe(no_mangle)]
-pub extern "C" fn ompx_cluster_rank() -> c_int {
-    rank::cluster().map_or(0, |c| c.rank as c_int)
-}
-
-/// `ompx_cluster_size`: how many ranks there are, 1 if this process is alone.
-#[unsafe(no_mangle)]
-pub extern "C" fn ompx_cluster_size() -> c_int {
-    rank::cluster().map_or(1, |c| c.ranks as c_int)
 }
 
 /// `ompx_may_suspend`: 1 if [`ompx_suspend_until`] would suspend the calling code, where it has to

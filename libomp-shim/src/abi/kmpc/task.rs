@@ -13,8 +13,6 @@ use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
 use crate::omp::agents;
 use crate::omp::depend::{self, Dependence, DependenceKind};
-use crate::omp::device::place::{AnnouncedRegion, hints};
-use crate::omp::device::{self, array, chain, choose};
 use crate::omp::extension::check;
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
@@ -50,7 +48,8 @@ pub struct DependInfo {
 
 const _: () = assert!(size_of::<KmpTask>() == 40 && size_of::<DependInfo>() == 24);
 
-const TIED: i32 = 1;
+/// The task is tied, in the compiler's flags.
+pub const TIED: i32 = 1;
 const FINAL: i32 = 2;
 const DESTRUCTORS: i32 = 8;
 const PROXY: i32 = 16;
@@ -192,38 +191,6 @@ fn allocate(
         note_task(location, task, routine.map_or(0, |routine| routine as usize));
         kmp
     }
-}
-
-/// Allocates a `target` task. If the runtime is to choose the task's device, the task gets the
-/// number of its region now; the device is chosen when the task runs. Such a task is untied (5.2
-/// §1.2.5): while it waits for its device, its thread may begin other tasks.
-#[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_omp_target_task_alloc(
-    location: Location,
-    gtid: c_int,
-    flags: c_int,
-    size: usize,
-    shareds: usize,
-    routine: Option<TaskRoutine>,
-    device: i64,
-) -> *mut KmpTask {
-    let entry = routine.map_or(0, |routine| routine as usize);
-    let announced = choose::announce(CurrentThread::get(), device, true)
-        .map(|region| AnnouncedRegion { entry, ..region });
-    let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
-    // SAFETY: the task was made here.
-    let task = unsafe { task_of(made).as_ref() };
-    let queues = device::any()
-        && chain::suits(CurrentThread::get(), entry, device::number(CurrentThread::get(), device));
-    task.set_flags(
-        task.flags()
-            .with(TaskFlags::TARGET)
-            .with_if(device::any(), TaskFlags::OFFLOADED)
-            .with_if(queues, TaskFlags::QUEUES),
-    );
-    hints::announce(task, announced);
-    array::ahead::bind(task, device::number(CurrentThread::get(), device));
-    made
 }
 
 /// Returns the code of a task of this front (0 for none), or `None` for a task of another front.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`register`] | images and tables of programs, in the layouts of LLVM 19 and 22 |
 //! | [`lists`], [`mapper`] | lists of what is mapped |
+//! | [`task`] | target tasks |
 //! | [`launch`] | regions |
 //! | [`data`] | `target data`, `enter data`, `exit data`, `update` |
 //! | [`rest`] | memory, and calls that owe nothing |
@@ -23,6 +24,7 @@ pub mod lists;
 pub mod mapper;
 pub mod register;
 pub mod rest;
+pub mod task;
 
 /// The device that a construct with this number concerns, ready to be used; `None` for the host.
 fn device_for(number: i64) -> Option<&'static DeviceSlot> {
