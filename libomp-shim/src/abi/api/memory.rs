@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::parallel::{change_icv, icv};
 use crate::omp::alloc::{self, Alloctrait, DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
-use crate::omp::device::spaces::{self, DeviceServed, DeviceSpace};
+use crate::omp::extension::memory as devices;
 
 /// The allocator that a null handle stands for in the running task.
 pub(crate) fn resolve(allocator: usize) -> usize {
@@ -23,9 +23,9 @@ fn memory(
     host: impl FnOnce(usize) -> *mut c_void,
 ) -> *mut c_void {
     let allocator = resolve(allocator);
-    match size.map_or(DeviceServed::ByHost, |size| spaces::serve(allocator, alignment, size, zeroed)) {
-        DeviceServed::ByHost => host(allocator),
-        DeviceServed::Block(block) => block as *mut c_void,
+    match size.and_then(|size| devices::serve(allocator, alignment, size, zeroed)) {
+        None => host(allocator),
+        Some(block) => block as *mut c_void,
     }
 }
 
@@ -169,18 +169,18 @@ pub unsafe extern "C-unwind" fn omp_realloc(
         // SAFETY: the same promise.
         return unsafe { omp_alloc(size, allocator) };
     }
-    let (own, there) = (spaces::known(block.addr()), spaces::is_on_device(allocator));
+    let (own, there) = (devices::allocator_of(block.addr()), devices::serves(allocator));
     // SAFETY: the same promise, throughout.
     unsafe {
         match own {
             None if there => core::ptr::null_mut(),
             None => alloc::realloc(block, size, allocator),
             Some(_) if size == 0 => {
-                spaces::free(block.addr());
+                devices::free(block.addr());
                 core::ptr::null_mut()
             }
             Some(own) if [NULL_ALLOCATOR, own].contains(&allocator) => {
-                spaces::resize(block.addr(), size) as *mut c_void
+                devices::resize(block.addr(), size) as *mut c_void
             }
             Some(_) => core::ptr::null_mut(),
         }
@@ -195,10 +195,10 @@ pub unsafe extern "C-unwind" fn omp_realloc(
 pub unsafe extern "C-unwind" fn omp_free(block: *mut c_void, allocator: usize) {
     // A rank's block may have the address of one of ours: only without an allocator is it looked
     // for by its address alone.
-    let may_be_elsewhere = allocator == NULL_ALLOCATOR || DeviceSpace::of(allocator).is_some();
+    let may_be_elsewhere = allocator == NULL_ALLOCATOR || devices::HANDLES.contains(&allocator);
     // SAFETY: the same promise.
     unsafe {
-        if !(may_be_elsewhere && spaces::free(block.addr())) {
+        if !(may_be_elsewhere && devices::free(block.addr())) {
             alloc::free(block);
         }
     }

@@ -6,8 +6,10 @@ use placement::order::Id;
 
 use super::flags::STAYS_RESIDENT;
 use super::place::admission;
+use super::spaces::SpacesOfDevices;
 use super::{array, borrowed, chain, rank, resident, transfer};
 use crate::omp::env;
+use crate::omp::extension::memory::DeviceMemory;
 use crate::omp::extension::offload::{Items, NodeMark, Offload};
 use crate::omp::remote::{self, object};
 use crate::omp::stats::Counters;
@@ -28,6 +30,10 @@ impl Offload for Devices {
 
     fn count(&self) -> i32 {
         super::count()
+    }
+
+    fn memory(&self) -> Option<&'static dyn DeviceMemory> {
+        Some(&SpacesOfDevices)
     }
 
     fn add_counters(&self, counters: &mut Counters) {

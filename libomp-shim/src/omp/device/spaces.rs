@@ -5,12 +5,13 @@
 //! header, because the host may not be able to read one; so a list says which they are. May not
 //! live here: other allocators (`omp::alloc`).
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interface::DeviceAddress;
 use super::memory::{self, Side, side};
+use crate::omp::extension::memory::{self as host, BLOCKS as COUNT, HANDLES};
 use crate::omp::target;
 
 /// Whose memory it is.
@@ -27,7 +28,7 @@ pub enum DeviceSpace {
 impl DeviceSpace {
     /// What an allocator's handle stands for, if it is such an allocator's.
     pub fn of(allocator: usize) -> Option<Self> {
-        [Self::Host, Self::Shared, Self::Device].get(allocator.wrapping_sub(FIRST)).copied()
+        [Self::Host, Self::Shared, Self::Device].get(allocator.wrapping_sub(HANDLES.start)).copied()
     }
 
     /// Where `side` has such memory.
@@ -57,9 +58,6 @@ impl DeviceSpace {
     }
 }
 
-/// `llvm_omp_target_host_mem_alloc`; the others follow.
-pub const FIRST: usize = 100;
-
 struct Block {
     side: Side,
     size: usize,
@@ -67,19 +65,8 @@ struct Block {
 }
 
 static BLOCKS: Mutex<BTreeMap<DeviceAddress, Block>> = Mutex::new(BTreeMap::new());
-/// How many there are: almost always none, and then no thread takes the lock.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
 fn blocks() -> MutexGuard<'static, BTreeMap<DeviceAddress, Block>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What [`serve`] found.
-pub enum DeviceServed {
-    /// It is another allocator, or the memory is the host's: the host's allocators serve it.
-    ByHost,
-    /// The block, 0 when there is none.
-    Block(DeviceAddress),
 }
 
 /// The space that an allocator stands for and the default device, unless the host serves it.
@@ -88,44 +75,33 @@ fn elsewhere(allocator: usize) -> Option<(DeviceSpace, Side)> {
     Some((space, side(target::DEFAULT).filter(|there| matches!(there, Side::Device(_)))?))
 }
 
-/// Does the default device, and not the host, serve this allocator?
-pub fn is_on_device(allocator: usize) -> bool {
-    elsewhere(allocator).is_some()
-}
-
 /// `size` bytes by one of these allocators on the default device, aligned, and `zeroed` if asked
-/// for.
-pub fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> DeviceServed {
-    let Some((space, there)) = elsewhere(allocator) else {
-        return DeviceServed::ByHost;
-    };
+/// for. `None`: the host's allocators serve it.
+fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> Option<DeviceAddress> {
+    let (space, there) = elsewhere(allocator)?;
     let Some(Side::Device(slot)) = space.at(there).filter(|_| size > 0) else {
-        return DeviceServed::Block(0);
+        return Some(0);
     };
     let Ok(block) = slot.device.allocate(size, alignment.max(super::ALIGN)) else {
-        return DeviceServed::Block(0);
+        return Some(0);
     };
     let side = Side::Device(slot);
     // SAFETY: the block is fresh, and that large.
     if zeroed && unsafe { memory::set(side, block, 0, size) }.is_err() {
-        return DeviceServed::Block(0);
+        return Some(0);
     }
     blocks().insert(block, Block { side, size, allocator });
     // ORDERING: Relaxed; who frees the block has its address from here, by whatever way that orders
     // both.
     COUNT.fetch_add(1, Ordering::Relaxed);
-    DeviceServed::Block(block)
+    Some(block)
 }
 
 /// Gives a block back, if it is one of [`serve`].
 ///
 /// # Safety
 /// It is not used any more.
-pub unsafe fn free(block: DeviceAddress) -> bool {
-    // ORDERING: Relaxed; as in `serve`.
-    if COUNT.load(Ordering::Relaxed) == 0 {
-        return false;
-    }
+unsafe fn free(block: DeviceAddress) -> bool {
     let Some(Block { side, .. }) = blocks().remove(&block) else {
         return false;
     };
@@ -136,11 +112,31 @@ pub unsafe fn free(block: DeviceAddress) -> bool {
     true
 }
 
-/// The allocator that a block of [`serve`] came from.
-pub fn known(block: DeviceAddress) -> Option<usize> {
-    // ORDERING: Relaxed; as in `serve`.
-    let any = COUNT.load(Ordering::Relaxed) != 0;
-    any.then(|| blocks().get(&block).map(|b| b.allocator)).flatten()
+/// The memory of devices, as an extension.
+pub struct SpacesOfDevices;
+
+impl host::DeviceMemory for SpacesOfDevices {
+    fn serve(&self, allocator: usize, alignment: usize, size: usize, zeroed: bool) -> Option<usize> {
+        serve(allocator, alignment, size, zeroed)
+    }
+
+    fn serves(&self, allocator: usize) -> bool {
+        elsewhere(allocator).is_some()
+    }
+
+    fn allocator_of(&self, block: usize) -> Option<usize> {
+        blocks().get(&block).map(|block| block.allocator)
+    }
+
+    unsafe fn resize(&self, block: usize, size: usize) -> usize {
+        // SAFETY: as the caller says.
+        unsafe { resize(block, size) }
+    }
+
+    unsafe fn free(&self, block: usize) -> bool {
+        // SAFETY: as the caller says.
+        unsafe { free(block) }
+    }
 }
 
 /// Makes a block of [`serve`] larger or smaller, on its device: another one with what was in it, or
@@ -148,7 +144,7 @@ pub fn known(block: DeviceAddress) -> Option<usize> {
 ///
 /// # Safety
 /// As [`free`], when the result is not 0.
-pub unsafe fn resize(block: DeviceAddress, size: usize) -> DeviceAddress {
+unsafe fn resize(block: DeviceAddress, size: usize) -> DeviceAddress {
     let Some((side, old, allocator)) = blocks().get(&block).map(|b| (b.side, b.size, b.allocator)) else {
         return 0;
     };
@@ -185,13 +181,13 @@ mod tests {
 
     #[test]
     fn without_devices_the_host_serves() {
-        assert!(matches!(serve(FIRST + 2, 1, 8, false), DeviceServed::ByHost));
+        assert_eq!(host::serve(HANDLES.start + 2, 1, 8, false), None);
         let block = DeviceSpace::Shared.allocate(target::INITIAL, 16);
         assert_ne!(block, 0);
-        assert_eq!(known(block), None);
+        assert_eq!(host::allocator_of(block), None);
         // SAFETY: from the line above; the second one is for a device that does not exist.
         unsafe {
-            assert!(!free(block));
+            assert!(!host::free(block));
             DeviceSpace::Shared.free(target::INITIAL, block);
             DeviceSpace::Device.free(77, 8);
         }

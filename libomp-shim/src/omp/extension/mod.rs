@@ -10,6 +10,7 @@
 //! | `tools` | tools (OMPT), the trace, and detectors of races |
 //! | `check` | `GANGWAY_CHECK` |
 //! | `offload` | devices, among them MPI ranks |
+//! | `memory` | devices' memory behind allocators |
 //!
 //! **Registration.** The library names its extensions in one static variable
 //! ([`Extensions`]), which the linker finds. So nothing runs when the library is loaded, there is no
@@ -27,6 +28,7 @@
 use ult::watch;
 
 pub mod check;
+pub mod memory;
 pub mod offload;
 pub mod tools;
 

@@ -10,6 +10,7 @@ use super::super::stats::Counters;
 use super::super::task::{Task, TaskFlags};
 use super::super::thread::CurrentThread;
 use super::linked;
+use super::memory::DeviceMemory;
 
 /// What devices keep with a dependence node. Only they know what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,11 @@ pub trait Offload: Sync {
     /// call.
     fn count(&self) -> i32 {
         0
+    }
+
+    /// Returns what devices do for allocators.
+    fn memory(&self) -> Option<&'static dyn DeviceMemory> {
+        None
     }
 
     /// Writes what devices count. Any thread, also before the first OpenMP call and at exit.
