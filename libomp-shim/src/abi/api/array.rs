@@ -12,7 +12,7 @@ use crate::omp::depend::{Dependence, DependenceKind};
 use crate::omp::device;
 use crate::omp::device::array::{self, Refusal, prefetch, tasks};
 use crate::omp::device::flags::STREAMS;
-use crate::omp::remote::{RemoteFault, RemoteHandle};
+use crate::omp::device::handle::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;

@@ -6,13 +6,13 @@ use core::ptr;
 use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use crate::omp::depend::Dependence;
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::handle::{RemoteFault, RemoteHandle};
 use crate::omp::device::place::versions::VersionDatum;
 use crate::omp::device::place::{hints, only};
 use crate::omp::device::version::{self, VersionChoice};
 use crate::omp::device::work::{self, DeviceTaskFunction, DeviceTaskWork};
 use crate::omp::device::{borrowed, choose};
-use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
 

@@ -8,10 +8,10 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use super::parallel::{change_icv, icv};
+use crate::omp::device::handle::RemoteFault;
 use crate::omp::device::memory::{Side, side};
 use crate::omp::device::{self, DeviceOwner, rank};
 use crate::omp::extension::offload;
-use crate::omp::remote::RemoteFault;
 use crate::omp::target;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;

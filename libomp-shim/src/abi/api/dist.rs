@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use super::persistent::{number, result};
 use crate::omp::device::place::hints;
-use crate::omp::persistent::dist::{self, DistDirection, DistRange, Section};
+use crate::omp::persistent::dist::{self, DistDirection, DistRange};
 use crate::omp::remote::RemoteFault;
 use crate::omp::thread::CurrentThread;
 
@@ -53,7 +53,7 @@ pub extern "C-unwind" fn ompx_dist_device(memory: *const c_void, index: u64) -> 
 /// elements.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_set_task_data(memory: *const c_void, index: u64, count: u64) -> c_int {
-    let section = Section::new(memory.addr() as u64, index, count);
+    let section = dist::section(memory.addr() as u64, index, count);
     result(
         "ompx_set_task_data",
         section.and_then(|section| hints::add_data(CurrentThread::get().task, section)),

@@ -6,8 +6,8 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use super::remote::{readable, result};
+use crate::omp::device::bytes::Bytes;
 use crate::omp::env;
-use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::object::thing::{Functions, ObjectData};
 use crate::omp::remote::object::{self, ObjectMode, balance};
 use crate::omp::remote::{RemoteFault, RemoteHandle, event};

@@ -18,7 +18,7 @@ use super::flags;
 use super::interface::{DeviceFailure, DeviceOperation, Stream};
 use super::place::hints::ByTask;
 use super::{DeviceSlot, RunningRegion, chain, fail, transfer, usable};
-use crate::omp::remote::RemoteFault;
+use crate::omp::device::handle::RemoteFault;
 use crate::omp::report;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;

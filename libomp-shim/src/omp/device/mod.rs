@@ -26,6 +26,8 @@
 //! | [`array`] | arrays of the program whose blocks lie where they are used |
 //! | [`gpu`] | GPUs; the crate `cuda-offload` drives them |
 //! | [`rank`] | other MPI ranks |
+//! | [`modules`] | executables and shared objects, by something that is the same on every rank |
+//! | [`handle`], [`bytes`] | handles and faults of calls; copies of bytes that are passed on |
 //! | [`statics`] | which storage of the program is static |
 //!
 //! Two fronts call this module: `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a
@@ -57,18 +59,21 @@ use table::MappingTable;
 pub mod array;
 pub mod avoided;
 pub mod borrowed;
+pub mod bytes;
 pub mod chain;
 pub mod choose;
 pub mod construct;
 pub mod extension;
 pub mod flags;
 pub mod gpu;
+pub mod handle;
 pub mod host;
 pub mod image;
 pub mod interop;
 pub mod mandatory;
 pub mod map;
 pub mod memory;
+pub mod modules;
 pub mod pipeline;
 pub mod place;
 pub mod program;

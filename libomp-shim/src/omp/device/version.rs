@@ -27,9 +27,9 @@ use super::place::versions::{self, Share, VersionDatum, VersionDevice, VersionRe
 use super::work::{self, DeviceTaskFailure};
 use super::{DeviceSlot, array, avoided, chain, place, transfer};
 use crate::omp::depend::{self, Dependence};
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::handle::{RemoteFault, RemoteHandle};
 use crate::omp::env::TargetOffload;
-use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 use crate::omp::target;
 use crate::omp::task::{self, Task, TaskFlags};

@@ -10,9 +10,10 @@ use super::kind::ElementType;
 use super::order::{AwaitedFuture, PersistentOperation, RemoteFunction};
 use super::wire::Tail;
 use super::{credit, devices, task, wire};
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::modules;
+use crate::omp::device::rank::cluster;
 use crate::omp::device::rank::remote::wait_for_copies;
-use crate::omp::device::rank::{cluster, modules};
-use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::check::waits::{self, FutureSource};
 use crate::omp::remote::{Owner, RemoteFault, RemoteHandle, depth_here, future, me, owner};
 

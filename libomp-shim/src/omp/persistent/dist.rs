@@ -25,9 +25,10 @@ use super::order::AwaitedFuture;
 use super::tray::Tray;
 use super::wire;
 use crate::omp::device;
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::place::Section;
 use crate::omp::device::rank::remote::lock;
 use crate::omp::device::rank::{self, Cluster, cluster};
-use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::check::waits::FutureSource;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::{Owner, RemoteFault, me, owner};
@@ -244,29 +245,21 @@ pub fn rank_of(address: u64, index: u64) -> Result<u32, RemoteFault> {
     area(address, index, 1).map(|area| area.layout.piece(index).0)
 }
 
-/// Elements of some distributed memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Section {
-    address: u64,
-    index: u64,
-    count: u64,
+/// The elements `index` to `index + count` of the memory, which are there now.
+///
+/// # Errors
+/// There is no such memory, or no such elements.
+pub fn section(address: u64, index: u64, count: u64) -> Result<Section, RemoteFault> {
+    area(address, index, count).map(|_| Section { address, index, count })
 }
 
-impl Section {
-    /// These, which are there now.
-    ///
-    /// # Errors
-    /// There is no such memory, or no such elements.
-    pub fn new(address: u64, index: u64, count: u64) -> Result<Self, RemoteFault> {
-        area(address, index, count).map(|_| Self { address, index, count })
-    }
-
-    /// Bytes of those that belong to a rank, and of the others. None at all if the memory is gone.
-    pub fn bytes(self, rank: u32) -> (u64, u64) {
-        let Ok(Area { kind, layout, .. }) = area(self.address, self.index, self.count) else { return (0, 0) };
-        let owned = layout.owned(rank, self.index, self.count);
-        (owned * kind.size() as u64, (self.count - owned) * kind.size() as u64)
-    }
+/// Bytes of those that belong to a rank, and of the others. None at all if the memory is gone.
+pub fn bytes_of(section: Section, rank: u32) -> (u64, u64) {
+    let Ok(Area { kind, layout, .. }) = area(section.address, section.index, section.count) else {
+        return (0, 0);
+    };
+    let owned = layout.owned(rank, section.index, section.count);
+    (owned * kind.size() as u64, (section.count - owned) * kind.size() as u64)
 }
 
 /// Which way.
@@ -400,14 +393,14 @@ mod tests {
             );
         }
         assert_eq!((rank_of(address, 999), rank_of(address, 1000)), (Ok(0), Err(RemoteFault::Range)));
-        let section = Section::new(address, 10, 20).expect("it is there");
+        let part = section(address, 10, 20).expect("it is there");
         assert_eq!(
-            (section.bytes(0), section.bytes(1), Section::new(address, 990, 20)),
+            (bytes_of(part, 0), bytes_of(part, 1), section(address, 990, 20)),
             ((160, 0), (0, 160), Err(RemoteFault::Range))
         );
         let second = allocate(1, ElementType::BYTE.0, 0).expect("memory");
         assert!(second != address);
         assert_eq!((free(address), free(address), free(second)), (Ok(()), Err(RemoteFault::Stale), Ok(())));
-        assert_eq!((rank_of(address, 0), section.bytes(0)), (Err(RemoteFault::Stale), (0, 0)));
+        assert_eq!((rank_of(address, 0), bytes_of(part, 0)), (Err(RemoteFault::Stale), (0, 0)));
     }
 }

@@ -32,7 +32,7 @@ pub enum TrayRule {
     Combined(ElementType, CombineRule, RemoteFunction),
 }
 
-/// A function, as other ranks know it: module and offset (`rank::modules`).
+/// A function, as other ranks know it: module and offset (`device::modules`).
 pub type RemoteFunction = (u64, u64);
 
 /// An operation. Some have bytes beside them: see [`PersistentOperation::Execute`] and the others.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::kind::ElementType;
 use super::task::PersistentTask;
 use super::tray::Tray;
-use crate::omp::remote::bytes::Bytes;
+use crate::omp::device::bytes::Bytes;
 use crate::omp::remote::{RemoteFault, RemoteHandle};
 
 /// `ompx_run_t`. While it is there nothing else touches the trays of its task: an execution uses

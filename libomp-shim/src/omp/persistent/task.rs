@@ -14,7 +14,7 @@ use super::perform::perform;
 use super::queue::TrayQueue;
 use super::tray::{Tray, TrayParcel};
 use super::{credit, numbered};
-use crate::omp::remote::bytes::Bytes;
+use crate::omp::device::bytes::Bytes;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::{RemoteFault, RemoteHandle, me};
 

@@ -8,8 +8,8 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use super::kind::ElementType;
+use crate::omp::device::bytes::Bytes;
 use crate::omp::remote::RemoteFault;
-use crate::omp::remote::bytes::Bytes;
 
 /// The content of a tray.
 #[derive(Clone, Debug)]

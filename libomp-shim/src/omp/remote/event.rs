@@ -1,7 +1,6 @@
 //! Events: a function that runs once, on the rank that made the event, when each of its dependences
 //! has been satisfied from somewhere. What came with them is the function's.
 
-use super::bytes::Bytes;
 use super::check::occurrence::RankOccurrence;
 use super::check::waits;
 use super::object::hold;
@@ -9,7 +8,8 @@ use super::server::SERVER;
 use super::table::RemoteTable;
 use super::wire;
 use super::{Owner, RemoteFault, RemoteHandle, begin_function, depth_here, me, own, owner};
-use crate::omp::device::rank::modules;
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::modules;
 
 /// What came with a dependence: `ompx_part_t`.
 #[repr(C)]

@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use ult::worker::Worker;
 
-use super::bytes::Bytes;
 use super::check::waits;
 use super::table::RemoteTable;
 use super::wire;
 use super::{Owner, RemoteFault, RemoteHandle, me, own, owner};
+use crate::omp::device::bytes::Bytes;
 use crate::omp::device::rank::{self, Cluster};
 use crate::omp::outside;
 

@@ -2,14 +2,14 @@
 
 use core::ptr;
 
-use super::bytes::Bytes;
 use super::check::occurrence::RankOccurrence;
 use super::check::waits::{self, FutureSource};
 use super::future::{self, By};
 use super::server::SERVER;
 use super::wire;
 use super::{COUNTS, Owner, RemoteFault, RemoteHandle, begin_function, count, depth_here, owner};
-use crate::omp::device::rank::modules;
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::modules;
 
 /// What a handler returns its value through: `ompx_result_t`.
 #[derive(Debug)]

@@ -10,16 +10,17 @@ use core::fmt;
 
 use mpi_bridge::table::{Arrival, BridgeBlock, BridgeMessage, HandlerFn, code};
 
-use super::bytes::Bytes;
 use super::event::{EventDatum, satisfy_here};
 use super::future::{By, set_here};
 use super::invoke::Invocation;
 use super::server::SERVER;
 use super::{RemoteFault, RemoteHandle, me};
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::modules;
 use crate::omp::device::rank::link::{blocks, opened};
 use crate::omp::device::rank::remote::wait_for_copies;
 use crate::omp::device::rank::wire::verb;
-use crate::omp::device::rank::{Cluster, cluster, modules, start};
+use crate::omp::device::rank::{Cluster, cluster, start};
 use crate::omp::report;
 
 /// Up to this size bytes travel in the message.

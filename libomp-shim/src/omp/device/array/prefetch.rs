@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::{BlockRequest, BlockUser, acquire, ahead, registry};
 use crate::omp::depend::{self, Dependence, DependenceKind};
-use crate::omp::remote::bytes::Bytes;
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::handle::{RemoteFault, RemoteHandle};
 use crate::omp::remote::future::{self, By};
-use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 

@@ -10,7 +10,7 @@ use super::super::flags::STREAMS;
 use super::super::place::hints::ByTask;
 use super::{ArrayRange, BLOCKS, BlockRequest, BlockUser, HeldBlocks, Refusal, acquire, part};
 use crate::omp::depend::{Dependence, DependenceKind};
-use crate::omp::remote::RemoteFault;
+use crate::omp::device::handle::RemoteFault;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
 

@@ -16,7 +16,7 @@ use placement::replay::replay;
 
 use super::{AnnouncedRegion, rates};
 use crate::omp::device::map::{MapFlags, MapItem};
-use crate::omp::device::rank::modules;
+use crate::omp::device::modules;
 use crate::omp::user_files::{self, NewFile};
 use crate::omp::{env, report};
 

@@ -10,9 +10,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{AnnouncedRegion, SECTIONS};
-use crate::omp::persistent::dist::Section;
-use crate::omp::remote::RemoteFault;
+use super::{AnnouncedRegion, SECTIONS, Section};
+use crate::omp::device::handle::RemoteFault;
 use crate::omp::task::Task;
 
 /// A value for each of some tasks.

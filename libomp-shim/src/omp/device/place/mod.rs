@@ -36,7 +36,6 @@ use placement::times::TaskKind;
 use super::map::{self, MapFlags, MapItem, MemoryNeed};
 use super::{DeviceSlot, array, borrowed, chain, program, rank, resident, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
-use crate::omp::persistent::dist::Section;
 use crate::omp::report;
 use crate::omp::target;
 use crate::omp::thread::CurrentThread;
@@ -62,6 +61,17 @@ pub mod writers;
 
 /// How many sections of distributed memory the program may name for a region.
 pub const SECTIONS: usize = 4;
+
+/// Elements of some distributed memory (`omp::persistent::dist`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Where the memory is.
+    pub address: u64,
+    /// The first element.
+    pub index: u64,
+    /// How many.
+    pub count: u64,
+}
 
 /// A region whose device is to be chosen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -173,7 +183,11 @@ impl AnnouncedRegion {
         if rank::cluster().is_none() {
             return (0, 0);
         }
-        let each = self.data.iter().flatten().map(|section| section.bytes(slot.owner.rank));
+        let each = self
+            .data
+            .iter()
+            .flatten()
+            .map(|section| crate::omp::persistent::dist::bytes_of(*section, slot.owner.rank));
         each.fold((0, 0), |(own, far), (here, there)| (own + here, far + there))
     }
 }

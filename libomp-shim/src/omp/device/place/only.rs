@@ -10,9 +10,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::writers;
+use crate::omp::device::handle::RemoteFault;
 use crate::omp::device::table::MappedRange;
 use crate::omp::device::{DeviceSlot, array, get, resident, usable};
-use crate::omp::remote::RemoteFault;
 
 /// The number of the first set.
 const FIRST: i32 = 0x4100_0000;

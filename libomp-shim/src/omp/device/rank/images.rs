@@ -24,9 +24,10 @@ use std::sync::{Arc, Mutex};
 use super::Cluster;
 use super::pending::PendingOutcome;
 use super::remote::lock;
-use super::wire::{hash, verb};
+use super::wire::verb;
 use crate::omp::device::image::{self, ImageObject};
 use crate::omp::device::interface::DeviceFailure;
+use crate::omp::device::modules::hash;
 use crate::omp::device::program;
 use crate::omp::lock::Lock;
 

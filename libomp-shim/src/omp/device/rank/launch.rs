@@ -4,11 +4,11 @@
 use core::sync::atomic::Ordering;
 
 use super::codes::CodeName;
-use super::modules;
 use super::remote::{RemoteRank, unknown};
 use super::wire::{bytes, code, mark, verb};
 use crate::omp::device::host::MOST_ARGUMENTS;
 use crate::omp::device::interface::{Convention, DeviceCode, DeviceFailure, Launch};
+use crate::omp::device::modules;
 use crate::omp::device::place::held;
 
 pub(super) fn convention(convention: Convention) -> u64 {

@@ -15,7 +15,6 @@
 //! | [`gpus`] | GPUs of other ranks |
 //! | [`serve`] | what a rank does for others; the team that does it is `omp::remote::server` |
 //! | [`steal`] | what ranks with little to do get of others |
-//! | [`modules`] | executables and shared objects, by something that is the same on every rank |
 //! | [`death`] | the last line of a rank that crashes |
 //!
 //! *Numbers.* In head mode rank 0 runs `main`, and device `k` is rank `k + 1`, on whatever rank it
@@ -54,7 +53,6 @@ pub mod gpus;
 pub mod images;
 pub mod launch;
 pub mod link;
-pub mod modules;
 pub mod pending;
 pub mod region;
 pub mod remote;

@@ -6,13 +6,14 @@
 
 use core::ptr;
 
+use super::Cluster;
 use super::codes::{CalledCode, LaunchedCode};
 use super::launch::{apart, convention_of};
 use super::wire::{WireReader, code, mark};
-use super::{Cluster, modules};
 use crate::omp::device::host::run_here;
 use crate::omp::device::interface::{DeviceCode, DeviceFailure, DeviceModule, Launch};
 use crate::omp::remote::check::waits;
+use crate::omp::device::modules;
 
 /// A region as its message describes it.
 pub(super) struct RegionMessage {

@@ -6,17 +6,19 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::Cluster;
 use super::arena::{self, Arena, FreedBlock as Returned};
 use super::codes::IssuedNumbers;
 use super::images::Parted;
 use super::link::MORE;
-use super::wire::{hash, verb};
-use super::{Cluster, modules};
+use super::wire::verb;
 use crate::omp::device::image;
 use crate::omp::device::interface::{
     Device, DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation, DeviceProgress, Launch,
     Wake,
 };
+use crate::omp::device::modules;
+use crate::omp::device::modules::hash;
 use crate::omp::device::transfer;
 
 /// Up to this size a copy to a rank travels in a message.

@@ -24,7 +24,8 @@ use std::time::Duration;
 use mpi_bridge::bridge::Bridge;
 use mpi_bridge::table::{BridgeConfig, BridgeTable, DEDICATED, Identity, code};
 
-use super::{CLUSTER, Cluster, Peer, death, gpus, link, modules, serve};
+use super::{CLUSTER, Cluster, Peer, death, gpus, link, serve};
+use crate::omp::device::modules;
 use crate::omp::device::place::held;
 use crate::omp::device::{self, program};
 use crate::omp::env::{self, ClusterMode};

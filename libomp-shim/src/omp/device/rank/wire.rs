@@ -119,23 +119,6 @@ pub fn bytes<W: WireWord>(words: &[W]) -> &[u8] {
     unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
-/// A number for bytes that differs when they do, as far as 64 bits can tell (FNV-1a, by words).
-/// Never 0.
-pub fn hash(seed: u64, bytes: &[u8]) -> u64 {
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    let mut hash = BASIS ^ seed.rotate_left(17);
-    let mut mix = |word: u64| {
-        hash = (hash ^ word).wrapping_mul(PRIME);
-        hash ^= hash >> 29;
-    };
-    let (words, rest) = bytes.as_chunks::<WORD>();
-    words.iter().for_each(|word| mix(u64::from_ne_bytes(*word)));
-    rest.iter().for_each(|&byte| mix(u64::from(byte) | 0x100));
-    mix(bytes.len() as u64);
-    hash.max(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,18 +131,5 @@ mod tests {
         assert_eq!((reader.word(), reader.word(), reader.0), (5, 6, &b"name"[..]));
         assert_eq!(reader.word(), 0, "nothing is left");
         assert_eq!(WireReader(bytes(&[1_u64, 2, 3])).words().collect::<Vec<_>>(), [1, 2, 3]);
-    }
-
-    #[test]
-    fn hashes_see_every_byte_and_the_length() {
-        let text: Vec<u8> = (0..67).collect();
-        let whole = hash(0, &text);
-        for at in 0..text.len() {
-            let mut other = text.clone();
-            other[at] ^= 1;
-            assert_ne!(hash(0, &other), whole, "{at}");
-        }
-        assert_ne!(hash(0, &[0; 8]), hash(0, &[0; 16]));
-        assert_ne!(hash(1, &text), whole);
     }
 }

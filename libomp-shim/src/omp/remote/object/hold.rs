@@ -9,13 +9,13 @@ use core::ffi::c_void;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::super::bytes::Bytes;
 use super::super::event::{EventPart, Ready};
 use super::super::server::SERVER;
 use super::super::{RemoteFault, RemoteHandle, me};
 use super::item::{ObjectOperation, ObjectRequest};
 use super::local::ObjectAccess;
 use super::{run, submit};
+use crate::omp::device::bytes::Bytes;
 use crate::omp::report;
 
 /// What there is of an object that does not exist.

@@ -2,9 +2,9 @@
 //! as words of a message.
 
 use super::super::RemoteHandle;
-use super::super::bytes::Bytes;
 use super::local::{ObjectAccess, QueuedRequest};
 use super::route::RouteMark;
+use crate::omp::device::bytes::Bytes;
 
 /// What is asked of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,10 +27,10 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::bytes::Bytes;
 use super::server::SERVER;
 use super::{Owner, RemoteFault, RemoteHandle, depth_here, future, me, owner};
-use crate::omp::device::rank::modules;
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::modules;
 use crate::omp::device::rank::remote::wait_for_copies;
 use crate::omp::remote::check::waits::{self, FutureSource};
 use item::{ObjectOperation, ObjectRequest};

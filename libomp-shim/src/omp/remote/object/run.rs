@@ -4,7 +4,6 @@
 use core::ffi::c_void;
 use std::collections::VecDeque;
 
-use super::super::bytes::Bytes;
 use super::super::invoke::{InvokedAnswer, answered};
 use super::super::server::SERVER;
 use super::super::wire::lost;
@@ -14,8 +13,9 @@ use super::local::{Local, MoveReason, NextRequest, ObjectAccess, QueuedRequest};
 use super::route::{Road, RouteMark};
 use super::thing::ObjectData;
 use super::{COUNTS, balance, hold, table, wire};
+use crate::omp::device::bytes::Bytes;
 use crate::omp::device::rank::remote::wait_for_copies;
-use crate::omp::device::rank::{self, modules};
+use crate::omp::device::{modules, rank};
 use crate::omp::report;
 
 /// A handler of objects: `ompx_object_handler`.

@@ -6,9 +6,9 @@ use core::ffi::c_void;
 use core::ptr;
 
 use super::super::RemoteFault;
-use super::super::bytes::Bytes;
 use super::super::wire::lost;
-use crate::omp::device::rank::modules;
+use crate::omp::device::bytes::Bytes;
+use crate::omp::device::modules;
 
 /// The functions of a type of objects: `ompx_object_type_t`. On every rank at the same place of the
 /// same module.

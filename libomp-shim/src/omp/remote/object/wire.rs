@@ -5,13 +5,13 @@ use core::ffi::c_void;
 
 use mpi_bridge::table::{BridgeMessage, HandlerFn};
 
-use super::super::bytes::Bytes;
 use super::super::wire::{lost, post_bytes, take};
 use super::super::{Owner, RemoteFault, RemoteHandle, me, owner};
 use super::item::{ObjectRequest, ObjectRequestHeader, WORDS};
 use super::local::MoveReason;
 use super::route::RouteMark;
 use super::{balance, hold, run, table};
+use crate::omp::device::bytes::Bytes;
 use crate::omp::device::rank::link::{blocks, opened};
 use crate::omp::device::rank::wire::WireReader;
 use crate::omp::device::rank::{Cluster, cluster};

@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use super::super::Cluster;
 use super::super::pending::PendingOutcome;
 use super::super::remote::{RemoteSymbols, lock};
-use super::super::wire::hash;
 use super::wire::{VERB, ask, launch_words};
 use super::{across, owner_of_peer, peer};
 use crate::omp::device::DeviceOwner;
@@ -17,6 +16,7 @@ use crate::omp::device::interface::{
     Device, DeviceAddress, DeviceCode, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation,
     DeviceProgress, Launch, Wake,
 };
+use crate::omp::device::modules::hash;
 use crate::omp::device::transfer;
 
 /// Up to this size a copy travels in a message.

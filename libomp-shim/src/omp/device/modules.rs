@@ -9,8 +9,6 @@ use core::ffi::{CStr, c_int, c_void};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::wire::hash;
-
 /// Type of the note with the build identifier, and its name.
 const BUILD_ID: u32 = 3;
 const GNU: &[u8] = b"GNU\0";
@@ -26,6 +24,23 @@ pub struct RankModule {
     pub identity: u64,
     /// Its file's name, for messages; empty for the executable.
     pub name: String,
+}
+
+/// A number for bytes that differs when they do, as far as 64 bits can tell (FNV-1a, by words).
+/// Never 0.
+pub fn hash(seed: u64, bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut hash = BASIS ^ seed.rotate_left(17);
+    let mut mix = |word: u64| {
+        hash = (hash ^ word).wrapping_mul(PRIME);
+        hash ^= hash >> 29;
+    };
+    let (words, rest) = bytes.as_chunks::<{ size_of::<u64>() }>();
+    words.iter().for_each(|word| mix(u64::from_ne_bytes(*word)));
+    rest.iter().for_each(|&byte| mix(u64::from(byte) | 0x100));
+    mix(bytes.len() as u64);
+    hash.max(1)
 }
 
 #[derive(Default)]
@@ -185,5 +200,18 @@ mod tests {
         notes.extend(note(3, b"GNU\0", &[7; 20]));
         assert_eq!(build_id(&notes), Some(&[7; 20][..]));
         assert_eq!(build_id(&notes[..20]), None);
+    }
+
+    #[test]
+    fn hashes_see_every_byte_and_the_length() {
+        let text: Vec<u8> = (0..67).collect();
+        let whole = hash(0, &text);
+        for at in 0..text.len() {
+            let mut other = text.clone();
+            other[at] ^= 1;
+            assert_ne!(hash(0, &other), whole, "{at}");
+        }
+        assert_ne!(hash(0, &[0; 8]), hash(0, &[0; 16]));
+        assert_ne!(hash(1, &text), whole);
     }
 }
