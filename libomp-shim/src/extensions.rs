@@ -2,6 +2,8 @@
 
 use crate::omp::check::host::Checks;
 use crate::omp::device::extension::Devices;
+use crate::omp::device::rank::extension::MpiRanks;
+use crate::omp::device::ranks::Ranks;
 use crate::omp::extension::Extensions;
 use crate::omp::extension::tools::NoTools;
 use crate::omp::remote::check::CheckedRanks;
@@ -10,3 +12,7 @@ use crate::omp::remote::check::CheckedRanks;
 #[unsafe(export_name = "gangway_extensions")]
 static EXTENSIONS: Extensions =
     Extensions { tools: &NoTools, check: &Checks { ranks: &CheckedRanks }, offload: &Devices };
+
+/// The ranks that devices of this library know.
+#[unsafe(export_name = "gangway_ranks")]
+static RANKS: &dyn Ranks = &MpiRanks;

@@ -7,11 +7,10 @@ use placement::order::Id;
 use super::flags::STAYS_RESIDENT;
 use super::place::admission;
 use super::spaces::SpacesOfDevices;
-use super::{array, borrowed, chain, rank, resident, transfer};
+use super::{array, borrowed, chain, ranks, resident, transfer};
 use crate::omp::env;
 use crate::omp::extension::memory::DeviceMemory;
 use crate::omp::extension::offload::{Items, NodeMark, Offload};
-use crate::omp::remote::{self, object};
 use crate::omp::stats::Counters;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
@@ -41,14 +40,7 @@ impl Offload for Devices {
         [counters.regions_waited, counters.regions_taken_over] = admission::counters();
         counters.regions_chained = chain::count();
         counters.blocks_ahead = array::ahead::count();
-        let sent = rank::counters();
-        [counters.regions_sent, counters.regions_served] = [sent[0], sent[1]];
-        [counters.bytes_sent, counters.bytes_fetched, counters.bytes_between] = [sent[2], sent[3], sent[4]];
-        let steals = rank::steals();
-        [counters.regions_stolen, counters.rank_steal_attempts] = [steals[0], steals[1]];
-        [counters.rank_steal_successes, counters.rank_steals_aborted] = [steals[2], steals[3]];
-        [counters.invokes_sent, counters.invokes_served] = remote::counters();
-        [counters.object_invokes, counters.objects_moved, counters.object_forwards] = object::counters();
+        ranks::linked().add_counters(counters);
     }
 
     fn is_used(&self) -> bool {

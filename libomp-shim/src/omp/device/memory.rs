@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::interface::{DeviceAddress, DeviceFailure};
 use super::pipeline::{self, InDevice};
-use super::rank::gpus;
+use super::ranks;
 use super::table::{Mapped, MappedRange, Origin};
 use super::transfer::{TransferBatch, to_device, to_host, wait_for};
 use super::{DeviceSlot, get};
@@ -123,8 +123,8 @@ unsafe fn copy_untold(
             }
             (Side::Device(a), Side::Device(b)) => match directly(a, b) {
                 Some(peer) => wait_for(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
-                None => match gpus::nearer(a, b) {
-                    Some(rank) => rank.copies((a, to.1), (b, from.1), size),
+                None => match ranks::linked().copy((a, to.1), (b, from.1), size) {
+                    Some(copied) => copied,
                     None => {
                         let (to, from) = (
                             InDevice { device: &*a.device, at: to.1 },

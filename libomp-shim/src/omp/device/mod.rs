@@ -25,6 +25,7 @@
 //! | [`resident`] | copies that regions leave on devices for the next regions |
 //! | [`array`] | arrays of the program whose blocks lie where they are used |
 //! | [`gpu`] | GPUs; the crate `cuda-offload` drives them |
+//! | [`ranks`] | what devices ask of MPI ranks |
 //! | [`rank`] | other MPI ranks |
 //! | [`modules`] | executables and shared objects, by something that is the same on every rank |
 //! | [`handle`], [`bytes`] | handles and faults of calls; copies of bytes that are passed on |
@@ -54,6 +55,7 @@ use super::tool::first::First;
 use super::tool::hook::device as hook;
 pub use device_trait as interface;
 use interface::{Device, DeviceAddress, DeviceFailure};
+use ranks::{RankDevices, RankPlace};
 use table::MappingTable;
 
 pub mod array;
@@ -78,6 +80,7 @@ pub mod pipeline;
 pub mod place;
 pub mod program;
 pub mod rank;
+pub mod ranks;
 pub mod resident;
 pub mod spaces;
 pub mod statics;
@@ -273,8 +276,8 @@ static DEVICES: OnceLock<Vec<DeviceSlot>> = OnceLock::new();
 /// All devices, also those that may not be used.
 fn all() -> &'static [DeviceSlot] {
     DEVICES.get_or_init(|| {
-        let devices = match rank::cluster() {
-            Some(cluster) => of_ranks(cluster),
+        let devices = match ranks::place() {
+            Some(place) => of_ranks(place),
             None => of_this_process(),
         };
         devices
@@ -289,11 +292,11 @@ type FoundDevice = Vec<(DeviceOwner, Box<dyn Device>)>;
 
 /// The devices with ranks: the ranks, then the GPUs of all ranks in the order of ranks. So a rank
 /// has the number that it has without GPUs, and a GPU has the same number on every rank.
-fn of_ranks(cluster: &'static rank::Cluster) -> FoundDevice {
-    let ranks = rank::devices(cluster).into_iter().zip(rank::first_device(cluster) as u32..);
+fn of_ranks(place: RankPlace) -> FoundDevice {
+    let RankDevices { ranks, gpus } = ranks::linked().devices();
+    let ranks = ranks.into_iter().zip(place.first_device as u32..);
     let mut devices: FoundDevice =
         ranks.map(|(device, rank)| (DeviceOwner { rank, gpu: None }, device)).collect();
-    let gpus = rank::gpus::devices(cluster);
     if env::settings().devices == DeviceKinds::Gpu {
         say_if_none_is_left(gpus.is_empty(), true);
     }

@@ -2,19 +2,18 @@
 //! that it is given, and the task ends when that is over.
 //!
 //! What may not live here: streams of tasks ([`super::borrowed`]), futures
-//! ([`crate::omp::remote::future`]).
+//! (`omp::remote::future`).
 
 use core::ffi::{c_int, c_void};
 
 use super::array::{self, Refusal};
 use super::borrowed;
 use super::interface::DeviceFailure;
-use super::{DeviceSlot, avoided, fail, place, transfer};
+use super::{DeviceSlot, avoided, fail, place, ranks, transfer};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::functions;
 use crate::omp::device::bytes::Bytes;
 use crate::omp::device::handle::{RemoteFault, RemoteHandle};
-use crate::omp::remote::future::{self, By};
 use crate::omp::report;
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
@@ -129,23 +128,22 @@ fn carry_out(work: &DeviceTaskWork, blocks: &[Dependence]) -> Result<(), DeviceT
     if said == 0 { completed } else { Err(DeviceTaskFailure::Said(said)) }
 }
 
-fn set(future: Option<RemoteHandle>, by: By) {
+fn set(future: Option<RemoteHandle>, well: bool) {
     if let Some(future) = future {
-        // The future may have been freed: then no task needs its value.
-        let _ = future::set_here(future, Bytes::EMPTY, by);
+        ranks::linked().set_future(future, well);
     }
 }
 
 /// A task with this future does not run.
 pub(super) fn discard(future: Option<RemoteHandle>) {
-    set(future, By::Failed);
+    set(future, false);
 }
 
 /// A task of the function at this address has ended with this result: its future is set. If the
 /// task failed, a line says so, and without a future the program ends.
 pub(super) fn finish(function: usize, future: Option<RemoteHandle>, result: Result<(), DeviceTaskFailure>) {
     match result {
-        Ok(()) => set(future, By::Handler),
+        Ok(()) => set(future, true),
         Err(why) => complain(function, future, &why),
     }
 }
@@ -183,5 +181,5 @@ fn complain(function: usize, future: Option<RemoteHandle>, why: &DeviceTaskFailu
             report::warn(format_args!("task {name} got no stream: {fault}; its future has failed"))
         }
     }
-    set(future, By::Failed);
+    set(future, false);
 }

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use super::{BlockRequest, BlockUser, acquire, ahead, registry};
 use crate::omp::depend::{self, Dependence, DependenceKind};
-use crate::omp::device::bytes::Bytes;
 use crate::omp::device::handle::{RemoteFault, RemoteHandle};
-use crate::omp::remote::future::{self, By};
+use crate::omp::device::ranks;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 
@@ -87,8 +86,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     if whole.left.fetch_sub(1, Ordering::AcqRel) == 1
         && let Some(future) = whole.future
     {
-        // The future may have been freed: then no task needs its value.
-        let _ = future::set_here(future, Bytes::EMPTY, By::Handler);
+        ranks::linked().set_future(future, true);
     }
     true
 }

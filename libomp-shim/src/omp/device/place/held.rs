@@ -3,7 +3,7 @@
 //!
 //! The rules are in `placement::steal`. Here is the queue of this process, whose regions are
 //! suspended tasks, and how many regions a device may have under way. Which rank asks, and which is
-//! notified, is decided in [`rank::steal`]. Regions wait before any of their data are mapped. So a
+//! notified, is decided in `omp::device::rank::steal`. Regions wait before any of their data are mapped. So a
 //! device that steals a region is like one that was chosen at first. The page is
 //! `docs/protocols/rank-steal.md`.
 //!
@@ -18,7 +18,7 @@ use placement::steal::{Amount, DEPTHS, RankRange, StealQueue};
 
 use super::one_shot::OneShot;
 use super::{PlacedRegion, Reservation, policies};
-use crate::omp::device::{DeviceSlot, rank, usable};
+use crate::omp::device::{DeviceSlot, ranks, usable};
 use crate::omp::env;
 
 static QUEUE: Mutex<Option<StealQueue<HeldRegion>>> = Mutex::new(None);
@@ -72,7 +72,7 @@ pub fn waiting() -> usize {
 /// have a queue of their own ([`super::admission`]).
 pub fn is_used() -> bool {
     env::settings().steal != Amount::Nothing
-        && rank::cluster().is_some_and(|cluster| rank::device_count(cluster) > 1)
+        && ranks::place().is_some_and(|place| place.devices > 1)
         && !usable().is_empty()
 }
 
@@ -110,7 +110,7 @@ pub fn wait(placed: PlacedRegion, depth: usize) -> Reservation {
         return promise;
     }
     next.into_iter().for_each(HeldRegion::begin);
-    rank::steal::announce();
+    ranks::linked().regions_wait();
     one_shot.wait()
 }
 
@@ -127,7 +127,7 @@ pub fn ended(slot: &DeviceSlot, depth: usize) {
     });
     for held in next {
         held.begin();
-        rank::steal::announce();
+        ranks::linked().regions_wait();
     }
 }
 

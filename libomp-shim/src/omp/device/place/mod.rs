@@ -34,7 +34,7 @@ use placement::policy::{PlacementRequest, View};
 use placement::times::TaskKind;
 
 use super::map::{self, MapFlags, MapItem, MemoryNeed};
-use super::{DeviceSlot, array, borrowed, chain, program, rank, resident, transfer, usable};
+use super::{DeviceSlot, array, borrowed, chain, program, ranks, resident, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::report;
 use crate::omp::target;
@@ -124,7 +124,7 @@ impl DeviceChoice {
         match self {
             Self::All | Self::Set(_) | Self::Near(_) | Self::Behind(_) => true,
             Self::Gpus => slot.owner.gpu.is_some(),
-            Self::Ranks => rank::cluster().is_some() && slot.owner.gpu.is_none(),
+            Self::Ranks => ranks::place().is_some() && slot.owner.gpu.is_none(),
         }
     }
 }
@@ -180,14 +180,11 @@ impl AnnouncedRegion {
     /// Bytes of the region's distributed memory that belong to the device, and bytes that belong to
     /// other devices.
     fn distributed(&self, slot: &DeviceSlot) -> (u64, u64) {
-        if rank::cluster().is_none() {
+        if ranks::place().is_none() {
             return (0, 0);
         }
-        let each = self
-            .data
-            .iter()
-            .flatten()
-            .map(|section| crate::omp::persistent::dist::bytes_of(*section, slot.owner.rank));
+        let each =
+            self.data.iter().flatten().map(|section| ranks::linked().bytes_of(*section, slot.owner.rank));
         each.fold((0, 0), |(own, far), (here, there)| (own + here, far + there))
     }
 }

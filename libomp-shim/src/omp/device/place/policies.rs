@@ -8,7 +8,7 @@ use placement::online::{ByHand, LeastLoaded};
 use placement::policy::{PlacementPolicy, PlacementRequest, View};
 
 use super::{graph, library};
-use crate::omp::device::{DeviceOwner, rank, usable};
+use crate::omp::device::{DeviceOwner, ranks, usable};
 use crate::omp::{env, report, user_files};
 
 /// A policy, and whether regions may move from the device that it has chosen.
@@ -98,9 +98,9 @@ fn by_hand(file: &str, devices: usize) -> Result<Box<dyn PlacementPolicy>, Strin
             .position(|slot| slot.owner == DeviceOwner { rank: rank as u32, gpu: Some(number as u32) })
     };
     let device = |rank: usize, kind, number: usize| {
-        let at = match (kind, rank::cluster()) {
+        let at = match (kind, ranks::place()) {
             (ManualKind::Gpu, _) => gpu(rank, number),
-            (ManualKind::Cpu, Some(_)) if number == 0 => rank::device_of(rank as u32),
+            (ManualKind::Cpu, Some(place)) if number == 0 => place.device_of(rank),
             // Without ranks each device counts as a rank.
             (ManualKind::Cpu, None) if number == 0 => Some(rank),
             _ => None,

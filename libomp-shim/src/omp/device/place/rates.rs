@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use placement::graph::{GraphDevice, GraphMachine};
 use placement::rates::{self, Rates};
 
-use crate::omp::device::{get, rank, usable};
+use crate::omp::device::{get, ranks, usable};
 use crate::omp::{env, report, user_files};
 
 /// Where nothing was measured: the bytes that a copy is assumed to move in a nanosecond (1 GB/s),
@@ -26,7 +26,7 @@ static RATES: OnceLock<Option<Rates>> = OnceLock::new();
 
 /// The measured rates.
 fn measured() -> Option<&'static Rates> {
-    rank::cluster()?;
+    ranks::place()?;
     RATES.get_or_init(|| find(env::settings().rates.as_deref()).unwrap_or_else(said)).as_ref()
 }
 
@@ -73,9 +73,8 @@ pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) ->
     }
     let (source, target) = (from.and_then(get), get(to));
     let has_gpu = [source, target].into_iter().flatten().any(|slot| slot.owner.gpu.is_some());
-    let ranks = rank::cluster().map(|cluster| {
-        [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.owner.rank) as usize)
-    });
+    let ranks = ranks::place()
+        .map(|place| [source, target].map(|slot| slot.map_or(place.rank, |slot| slot.owner.rank) as usize));
     let hop =
         |[source, target]: [usize; 2]| measured().map(|rates| rates.between(source, target).time(bytes));
     if let Some(time) = ranks.filter(|_| !has_gpu).and_then(hop) {
@@ -96,8 +95,8 @@ fn seen(from_device: bool, to: i32, bytes: u64) -> Option<u64> {
 pub(super) fn machine(devices: usize, memory: Option<u64>) -> GraphMachine {
     let memory = memory.unwrap_or(u64::MAX);
     let has_gpus = usable().iter().any(|slot| slot.owner.gpu.is_some());
-    if let Some((rates, cluster)) = measured().zip(rank::cluster()).filter(|_| !has_gpus) {
-        return rates.machine(rank::first_device(cluster), devices, memory);
+    if let Some((rates, place)) = measured().zip(ranks::place()).filter(|_| !has_gpus) {
+        return rates.machine(place.first_device, devices, memory);
     }
     let device =
         |at: usize| GraphDevice::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);

@@ -12,7 +12,7 @@
 //! ([`super::unregister`]), which has to find that the process ends. Handlers that the program
 //! added earlier come later; regions in them find the objects destroyed.
 //!
-//! With ranks, devices end when no rank's regions run any more (`rank::start`). A child of a fork
+//! With ranks, devices end when no rank's regions run any more (`omp::device::rank::start`). A child of a fork
 //! has no part in any of this: the images are its parent's.
 //!
 //! Rejected: a handler that is added when the library is loaded (the driver has ended by the time
@@ -22,7 +22,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use super::{Brought, registry};
-use crate::omp::device::{self, DeviceSlot, TableGuard, rank};
+use crate::omp::device::{self, DeviceSlot, TableGuard, ranks};
 use crate::omp::tool::hook::device as hook;
 use crate::omp::{exit, report, root};
 
@@ -61,7 +61,7 @@ unsafe extern "C" fn at_end(status: c_int, _: *mut c_void) {
         return;
     }
     root::finish_tasks(status);
-    if rank::cluster().is_none() {
+    if ranks::place().is_none() {
         end_devices();
     }
 }

@@ -4,6 +4,7 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`start`] | which ranks take part: opening the bridge before `main`, comparing programs, the end |
+//! | [`extension`] | what devices ask of ranks |
 //! | [`link`] | calls of the bridge; requests and their answers |
 //! | [`wire`] | what messages look like |
 //! | [`pending`] | operations that are under way |
@@ -49,6 +50,7 @@ use pending::PendingOperations;
 pub mod arena;
 pub mod codes;
 pub mod death;
+pub mod extension;
 pub mod gpus;
 pub mod images;
 pub mod launch;
