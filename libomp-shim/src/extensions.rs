@@ -5,13 +5,13 @@ use crate::omp::device::extension::Devices;
 use crate::omp::device::rank::extension::MpiRanks;
 use crate::omp::device::ranks::Ranks;
 use crate::omp::extension::Extensions;
-use crate::omp::extension::tools::NoTools;
 use crate::omp::remote::check::CheckedRanks;
+use crate::omp::tool::hook::ToolHooks;
 
 /// The extensions of this library.
 #[unsafe(export_name = "gangway_extensions")]
 static EXTENSIONS: Extensions =
-    Extensions { tools: &NoTools, check: &Checks { ranks: &CheckedRanks }, offload: &Devices };
+    Extensions { tools: &ToolHooks, check: &Checks { ranks: &CheckedRanks }, offload: &Devices };
 
 /// The ranks that devices of this library know.
 #[unsafe(export_name = "gangway_ranks")]

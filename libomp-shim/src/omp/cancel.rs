@@ -6,9 +6,9 @@
 //! construct stands: [`super::worksharing::cancel`].
 
 use super::env;
+use super::extension::tools;
+use super::extension::tools::kinds::cancelled;
 use super::thread::CurrentThread;
-use super::tool::event::cancelled;
-use super::tool::hook;
 use super::worksharing::cancel::{cancel_current_loop, is_current_cancelled};
 
 /// The construct that a `cancel` names.
@@ -29,7 +29,7 @@ pub fn cancel(here: CurrentThread, construct: CancelConstruct) -> bool {
     if !env::settings().cancellation || ult::mutant!(cancel_ignored) {
         return false;
     }
-    hook::other::cancels(here, || bits(construct) | cancelled::ACTIVATED);
+    tools::other::cancels(here, || bits(construct) | cancelled::ACTIVATED);
     match construct {
         CancelConstruct::Parallel => here.team().cancel(),
         CancelConstruct::Loop | CancelConstruct::Sections => cancel_current_loop(here),
@@ -50,7 +50,7 @@ pub fn is_cancelled(here: CurrentThread, construct: CancelConstruct) -> bool {
     }
     let is_cancelled = sees_cancelled(here, construct);
     if is_cancelled {
-        hook::other::cancels(here, || bits(construct) | cancelled::DETECTED);
+        tools::other::cancels(here, || bits(construct) | cancelled::DETECTED);
     }
     is_cancelled
 }

@@ -31,6 +31,7 @@ use super::counts::CountList;
 use super::env::{self, Settings};
 use super::extension::check;
 use super::extension::offload;
+use super::extension::tools::kinds::ConstructKind;
 use super::group::Group;
 use super::icv::{GangSched, ProcBind};
 use super::report;
@@ -38,7 +39,6 @@ use super::stacks;
 use super::stats;
 use super::team::{Body, Team, TeamKind};
 use super::thread::{CurrentThread, Thread};
-use super::tool::event::ConstructKind;
 use super::tool::hook;
 
 /// The clauses of a `parallel` construct.

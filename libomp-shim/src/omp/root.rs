@@ -15,10 +15,11 @@ use ult::worker;
 use super::assemble;
 use super::env::{self, Tls};
 use super::extension::offload;
+use super::extension::tools;
 use super::parallel;
 use super::team::{Team, TeamKind};
 use super::thread::{CurrentThread, Thread};
-use super::tool::{self, hook};
+use super::tool::hook;
 
 static PREPARE: Once = Once::new();
 static THREADS: AtomicU32 = AtomicU32::new(0);
@@ -56,7 +57,7 @@ pub fn enter() -> CurrentThread {
     // SAFETY: thread and task live until `leave`, which clears the words first.
     unsafe { CurrentThread::set(thread, &thread.implicit) };
     let here = CurrentThread { thread, task: &thread.implicit };
-    tool::ompt::start();
+    tools::look_for_tool();
     hook::region::root_begins(here);
     here
 }

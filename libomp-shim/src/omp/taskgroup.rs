@@ -14,11 +14,11 @@ use ult::worker::Worker;
 use super::agents;
 use super::extension::check::{self, WaitTarget};
 use super::extension::offload;
+use super::extension::tools;
+use super::extension::tools::kinds::SyncKind;
 use super::task::TaskFlags;
 use super::taskgraph::{self, TaskgraphGraph};
 use super::thread::CurrentThread;
-use super::tool::event::SyncKind;
-use super::tool::hook;
 
 /// The owner sleeps, or is about to, until the group has no members.
 const WAITING: u64 = 1 << 63;
@@ -71,7 +71,7 @@ pub fn start(here: CurrentThread) -> *const Taskgroup {
     });
     let group = Box::into_raw(group);
     here.task.taskgroup.set(group);
-    hook::wait::begins(here, SyncKind::Taskgroup);
+    tools::wait::begins(here, SyncKind::Taskgroup);
     group
 }
 
@@ -82,7 +82,7 @@ pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
     let group = here.task.taskgroup.get();
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
     let Some(open) = (unsafe { group.as_ref() }) else { return };
-    hook::wait::end_of(here, SyncKind::Taskgroup, || {
+    tools::wait::end_of(here, SyncKind::Taskgroup, || {
         super::queue::run_in_place(here, || open.count() == 0, |task| ptr::eq(task.member_of(), group));
         if open.count() != 0 {
             open.wait(here);

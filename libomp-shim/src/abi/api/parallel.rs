@@ -4,11 +4,11 @@ use core::ffi::{c_int, c_uint};
 
 use crate::omp::binding;
 use crate::omp::env;
+use crate::omp::extension::tools;
 use crate::omp::icv::{Icv, SUPPORTED_ACTIVE_LEVELS, Sched};
 use crate::omp::report;
 use crate::omp::team::Plan;
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool;
 
 /// The control variables of the running task, or those of the process on a thread that has not met
 /// OpenMP. Neither starts the runtime nor allocates, so an allocator and a signal handler may call
@@ -72,7 +72,7 @@ routines! {
     /// `omp_get_num_threads` (18.2.2): threads of the running team. Starts the runtime if a tool
     /// may be found: LLVM's tests and tools are initialized by this call.
     fn omp_get_num_threads() -> c_int {
-        int(CurrentThread::if_known().or_else(|| tool::ompt::may_find_tool().then(CurrentThread::get)).map_or(1, |here| here.team().size()))
+        int(CurrentThread::if_known().or_else(|| tools::may_find_tool().then(CurrentThread::get)).map_or(1, |here| here.team().size()))
     }
 
     /// `omp_get_max_threads` (18.2.3): most threads that a `parallel` without `num_threads` would

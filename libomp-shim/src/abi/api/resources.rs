@@ -3,9 +3,9 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use crate::omp::assemble;
+use crate::omp::extension::tools;
 use crate::omp::target::is_host;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::hook;
 
 /// `omp_pause_soft`.
 const SOFT: c_uint = 1;
@@ -49,7 +49,7 @@ routines! {
 const NO_TOOL: c_int = -2;
 
 fn control(command: u64, modifier: u64, argument: *mut c_void) -> c_int {
-    hook::other::control(command, modifier, argument.addr()).unwrap_or(NO_TOOL)
+    tools::other::control(command, modifier, argument.addr()).unwrap_or(NO_TOOL)
 }
 
 /// `omp_control_tool` (18.14): what the tool answers; −2 where there is none, −1 where it does not

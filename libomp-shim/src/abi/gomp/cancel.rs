@@ -5,9 +5,9 @@ use core::ptr;
 
 use crate::omp::cancel::{self, CancelConstruct};
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools::kinds::SyncKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::SyncKind;
 
 fn construct(which: c_int) -> CancelConstruct {
     match which {

@@ -11,9 +11,9 @@ use super::cancel::GOMP_barrier_cancel;
 use super::parallel::GOMP_barrier;
 use super::task::GOMP_taskwait_depend;
 use super::worksharing::single::GOMP_single_start;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::{ToolEndpoint, ToolWork};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{ToolEndpoint, ToolWork};
-use crate::omp::tool::hook;
 
 // ---- static loops -----------------------------------------------------------
 
@@ -41,7 +41,7 @@ pub extern "C-unwind" fn GOMP_loop_static_worksharing(_iterations: u64) -> u64 {
 /// [`GOMP_loop_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_static_worksharing_start(iterations: u64) -> u64 {
-    hook::work::begins(|| (CurrentThread::get(), ToolWork::LoopStatic, iterations));
+    tools::work::begins(|| (CurrentThread::get(), ToolWork::LoopStatic, iterations));
     threads()
 }
 
@@ -54,7 +54,7 @@ pub extern "C-unwind" fn GOMP_distribute_static_worksharing(_iterations: u64) ->
 /// [`GOMP_distribute_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_distribute_static_worksharing_start(iterations: u64) -> u64 {
-    hook::work::begins(|| (CurrentThread::get(), ToolWork::Distribute, iterations));
+    tools::work::begins(|| (CurrentThread::get(), ToolWork::Distribute, iterations));
     teams()
 }
 
@@ -71,17 +71,17 @@ for_tools! {
     /// A chunk of a static loop, whose bounds are not said.
     GOMP_loop_static_worksharing_dispatch {}
     /// A static loop ends.
-    GOMP_loop_static_worksharing_end { hook::work::ends() }
+    GOMP_loop_static_worksharing_end { tools::work::ends() }
     /// A chunk of a static `distribute`, as above.
     GOMP_distribute_static_worksharing_dispatch {}
     /// A static `distribute` ends.
-    GOMP_distribute_static_worksharing_end { hook::work::ends() }
+    GOMP_distribute_static_worksharing_end { tools::work::ends() }
     /// Values are being combined.
-    GOMP_reduction_start { hook::work::reduction(ToolEndpoint::Begin) }
+    GOMP_reduction_start { tools::work::reduction(ToolEndpoint::Begin) }
     /// Values have been combined.
-    GOMP_reduction_end { hook::work::reduction(ToolEndpoint::End) }
+    GOMP_reduction_end { tools::work::reduction(ToolEndpoint::End) }
     /// `single` ends.
-    GOMP_single_end { hook::work::ends() }
+    GOMP_single_end { tools::work::ends() }
     /// `masked` ends; tools are not notified of its beginning.
     GOMP_masked_end {}
 }

@@ -3,8 +3,8 @@
 use core::ffi::{CStr, c_char, c_void};
 
 use crate::abi::api::memory::{omp_aligned_alloc, omp_free};
+use crate::omp::extension::tools::other::error;
 use crate::omp::report;
-use crate::omp::tool::hook::other::error;
 
 /// `#pragma omp allocate` and the `allocate` clause: `omp_aligned_alloc`.
 ///

@@ -4,11 +4,11 @@ use core::ffi::{c_uint, c_void};
 use core::ptr;
 
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools::kinds::SyncKind;
 use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, ParallelRequest};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::event::SyncKind;
 use crate::omp::tool::{self, code};
 
 /// An outlined function of GCC's.

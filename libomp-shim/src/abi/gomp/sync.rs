@@ -3,22 +3,22 @@
 
 use core::ptr::NonNull;
 
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::ToolMutex;
 use crate::omp::lock::{ATOMIC, CRITICAL, Lock};
-use crate::omp::tool::event::ToolMutex;
-use crate::omp::tool::hook;
 
 /// `#pragma omp critical` without a name: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_critical_start() {
     if !ult::mutant!(critical_shared) {
-        hook::mutex::lock(ToolMutex::Critical, 0, &CRITICAL)
+        tools::mutex::lock(ToolMutex::Critical, 0, &CRITICAL)
     }
 }
 
 /// The end of an unnamed `critical`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_critical_end() {
-    hook::mutex::unlock(ToolMutex::Critical, &CRITICAL);
+    tools::mutex::unlock(ToolMutex::Critical, &CRITICAL);
 }
 
 /// `#pragma omp critical(name)`: `name` is a pointer-sized common symbol, zero at first; its first
@@ -31,7 +31,7 @@ pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: NonNull<Lock>) {
     // SAFETY: eight static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name.as_ptr()) };
     if !ult::mutant!(critical_shared) {
-        hook::mutex::lock(ToolMutex::Critical, 0, lock)
+        tools::mutex::lock(ToolMutex::Critical, 0, lock)
     }
 }
 
@@ -43,19 +43,19 @@ pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: NonNull<Lock>) {
 pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: NonNull<Lock>) {
     // SAFETY: as in `GOMP_critical_name_start`.
     let its = unsafe { Lock::at(name.as_ptr()) };
-    hook::mutex::unlock(ToolMutex::Critical, its);
+    tools::mutex::unlock(ToolMutex::Critical, its);
 }
 
 /// `#pragma omp atomic` on a type that no instruction handles: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_atomic_start() {
     if !ult::mutant!(atomic_shared) {
-        hook::mutex::lock(ToolMutex::Atomic, 0, &ATOMIC)
+        tools::mutex::lock(ToolMutex::Atomic, 0, &ATOMIC)
     }
 }
 
 /// The end of such an `atomic`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_atomic_end() {
-    hook::mutex::unlock(ToolMutex::Atomic, &ATOMIC);
+    tools::mutex::unlock(ToolMutex::Atomic, &ATOMIC);
 }

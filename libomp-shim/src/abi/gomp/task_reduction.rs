@@ -21,13 +21,13 @@ use std::sync::Mutex;
 use super::parallel::{self, OutlinedFunction};
 use crate::omp::agents;
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools::kinds::SyncKind;
 use crate::omp::parallel as omp_parallel;
 use crate::omp::report;
 use crate::omp::task::TaskFlags;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::event::SyncKind;
 
 const COUNT: usize = 0;
 const CHUNK: usize = 1;

@@ -7,11 +7,12 @@ use super::parallel::OutlinedFunction;
 use super::task::{self as front, ArgumentBuilder, TaskArguments};
 use super::task_reduction;
 use crate::omp::agents;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::ToolWork;
 use crate::omp::task::{self, TaskFlags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolWork;
 use crate::omp::tool::hook;
 
 const UP: c_uint = 1 << 8;
@@ -60,7 +61,7 @@ unsafe fn run(
         }
         return;
     }
-    hook::work::begun(ToolWork::Taskloop, space.trips);
+    tools::work::begun(ToolWork::Taskloop, space.trips);
     if flags & NOGROUP == 0 {
         task_reduction::start_group(here);
         if let Some(array) = reductions {
@@ -78,7 +79,7 @@ unsafe fn run(
         // SAFETY: as for this function.
         unsafe { launch(here, function, arguments, flags, priority, space, begin, end) };
     }
-    hook::work::ended(ToolWork::Taskloop, space.trips);
+    tools::work::ended(ToolWork::Taskloop, space.trips);
     if flags & NOGROUP == 0 {
         taskgroup::end(here, |_| {});
     }

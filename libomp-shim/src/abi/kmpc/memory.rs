@@ -124,7 +124,7 @@ pub unsafe extern "C-unwind" fn __kmpc_error(
 ) {
     // SAFETY: the same promise.
     let (place, text) = unsafe { (place_of(location), text_of(message)) };
-    crate::omp::tool::hook::other::error(severity == FATAL, &text);
+    crate::omp::extension::tools::other::error(severity == FATAL, &text);
     if severity == FATAL {
         report::end(format_args!("error directive at {place}: {text}; the program ends"));
     }

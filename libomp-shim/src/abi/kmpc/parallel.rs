@@ -5,13 +5,14 @@ use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 
 use crate::omp::extension::check::{self, BarrierKind};
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
 use crate::omp::icv::{self, ProcBind};
 use crate::omp::parallel::{self, ForkedRegion, ParallelRequest};
 use crate::omp::report;
 use crate::omp::task::Task;
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Pushed, Thread};
-use crate::omp::tool::event::{SyncKind, ToolEndpoint};
 use crate::omp::tool::{self, hook};
 use crate::omp::trace;
 
@@ -466,7 +467,7 @@ pub extern "C" fn __kmpc_master(_: Location, _gtid: c_int) -> c_int {
 
 fn executes(masked: bool) -> c_int {
     if masked {
-        hook::work::masked(ToolEndpoint::Begin);
+        tools::work::masked(ToolEndpoint::Begin);
     }
     c_int::from(masked)
 }
@@ -474,7 +475,7 @@ fn executes(masked: bool) -> c_int {
 /// End of `master`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_master(_: Location, _gtid: c_int) {
-    hook::work::masked(ToolEndpoint::End);
+    tools::work::masked(ToolEndpoint::End);
 }
 
 /// `masked filter(number)`: true in the thread with that number.
@@ -486,5 +487,5 @@ pub extern "C" fn __kmpc_masked(_: Location, _gtid: c_int, filter: c_int) -> c_i
 /// End of `masked`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_masked(_: Location, _gtid: c_int) {
-    hook::work::masked(ToolEndpoint::End);
+    tools::work::masked(ToolEndpoint::End);
 }

@@ -18,12 +18,12 @@ use core::sync::atomic::Ordering;
 
 use super::parallel::{Location, flags_of};
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{ReductionPath, choose};
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{SyncKind, ToolEndpoint};
-use crate::omp::tool::hook;
 
 /// Combines the second argument's items into the first's.
 type Combine = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
@@ -42,14 +42,14 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
     unsafe { here.thread.own() }.reduction = way;
     match way {
         ReductionPath::Alone => {
-            hook::work::reduction(ToolEndpoint::Begin);
+            tools::work::reduction(ToolEndpoint::Begin);
             1
         }
         ReductionPath::Atomic => 2,
         ReductionPath::Critical => {
             // SAFETY: the compiler's lock for this construct.
             unsafe { super::sync::__kmpc_critical(location, 0, lock) };
-            hook::work::reduction(ToolEndpoint::Begin);
+            tools::work::reduction(ToolEndpoint::Begin);
             1
         }
         // SAFETY: `choose` takes the tree only with a combiner.
@@ -78,7 +78,7 @@ unsafe fn tree(
         return 0;
     }
     let Some(combine) = combine else {
-        hook::work::reduction(ToolEndpoint::Begin);
+        tools::work::reduction(ToolEndpoint::Begin);
         return 1;
     };
     for slot in &slots[1 + usize::from(ult::mutant!(reduction_loses_thread))..here.team().size() as usize] {
@@ -86,13 +86,13 @@ unsafe fn tree(
         let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
         // Null: a thread that a fork has left behind.
         if !other.is_null() {
-            hook::work::reduction(ToolEndpoint::Begin);
+            tools::work::reduction(ToolEndpoint::Begin);
             // SAFETY: the compiler's combiner on two threads' copies; the other thread waits.
             unsafe { combine(data, other.cast()) };
-            hook::work::reduction(ToolEndpoint::End);
+            tools::work::reduction(ToolEndpoint::End);
         }
     }
-    hook::work::reduction(ToolEndpoint::Begin);
+    tools::work::reduction(ToolEndpoint::Begin);
     1
 }
 
@@ -102,7 +102,7 @@ unsafe fn end(location: Location, lock: *mut Lock) -> ReductionPath {
     // SAFETY: own thread only.
     let way = core::mem::take(&mut unsafe { CurrentThread::get().thread.own() }.reduction);
     if way == ReductionPath::Alone || way == ReductionPath::Critical || way == ReductionPath::Tree {
-        hook::work::reduction(ToolEndpoint::End);
+        tools::work::reduction(ToolEndpoint::End);
     }
     match way {
         // SAFETY: taken in `begin`.

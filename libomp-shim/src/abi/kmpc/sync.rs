@@ -6,10 +6,10 @@ use core::sync::atomic::{AtomicU8, Ordering, fence};
 
 use ult::watch;
 
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::ToolMutex;
 use crate::omp::lock::{Lock, NestHandle, NestLock};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolMutex;
-use crate::omp::tool::hook;
 use crate::omp::yielding;
 
 /// `#pragma omp critical`: `name` is `kmp_critical_name`, 32 static bytes, zero at first; the first
@@ -22,7 +22,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name
     // SAFETY: static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name) };
     if !ult::mutant!(critical_shared) {
-        hook::mutex::lock(ToolMutex::Critical, 0, lock)
+        tools::mutex::lock(ToolMutex::Critical, 0, lock)
     }
 }
 
@@ -39,7 +39,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(
 ) {
     // SAFETY: as in `__kmpc_critical`.
     let lock = unsafe { Lock::at(name) };
-    hook::mutex::lock(ToolMutex::Critical, hint, lock);
+    tools::mutex::lock(ToolMutex::Critical, hint, lock);
 }
 
 /// The end of a `critical`.
@@ -50,7 +50,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(
 pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: as in `__kmpc_critical`.
     let its = unsafe { Lock::at(name) };
-    hook::mutex::unlock(ToolMutex::Critical, its);
+    tools::mutex::unlock(ToolMutex::Critical, its);
 }
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
@@ -81,7 +81,7 @@ fn flush_watched() {
     ult::sanitize::before(&raw const FLUSHES);
     flush();
     ult::sanitize::after(&raw const FLUSHES);
-    hook::mutex::flush();
+    tools::mutex::flush();
 }
 
 /// `omp_init_lock`.
@@ -92,7 +92,7 @@ fn flush_watched() {
 pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says; no thread uses it yet.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
-    hook::mutex::made(ToolMutex::Lock, 0, lock.addr().get());
+    tools::mutex::made(ToolMutex::Lock, 0, lock.addr().get());
 }
 
 /// `omp_init_lock_with_hint`.
@@ -108,7 +108,7 @@ pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(
 ) {
     // SAFETY: as in `__kmpc_init_lock`.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
-    hook::mutex::made(ToolMutex::Lock, hint as u32, lock.addr().get());
+    tools::mutex::made(ToolMutex::Lock, hint as u32, lock.addr().get());
 }
 
 /// `omp_destroy_lock`: a lock holds nothing that had to be freed.
@@ -121,7 +121,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, 
         // SAFETY: as the caller says.
         unsafe { Lock::at(lock) }.destroy("omp_destroy_lock");
     }
-    hook::mutex::destroyed(ToolMutex::Lock, lock.addr());
+    tools::mutex::destroyed(ToolMutex::Lock, lock.addr());
 }
 
 /// `omp_set_lock`.
@@ -132,7 +132,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, 
 pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
-    hook::mutex::lock(ToolMutex::Lock, 0, its);
+    tools::mutex::lock(ToolMutex::Lock, 0, its);
 }
 
 /// `omp_unset_lock`.
@@ -143,7 +143,7 @@ pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock
 pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
-    hook::mutex::unlock(ToolMutex::Lock, its);
+    tools::mutex::unlock(ToolMutex::Lock, its);
 }
 
 /// `omp_test_lock`: 1 when the lock was taken.
@@ -155,7 +155,7 @@ pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, loc
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
     let taken =
-        hook::mutex::attempt(ToolMutex::TestLock, lock.addr().get(), || u32::from(its.try_lock())) != 0;
+        tools::mutex::attempt(ToolMutex::TestLock, lock.addr().get(), || u32::from(its.try_lock())) != 0;
     if !taken {
         yielding::let_others_run(); // programs ask in a loop, and the holder may wait behind the asker
     }
@@ -170,7 +170,7 @@ pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, loc
 pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
     unsafe { lock.write(NestLock::create()) };
-    hook::mutex::made(ToolMutex::NestLock, 0, lock.addr().get());
+    tools::mutex::made(ToolMutex::NestLock, 0, lock.addr().get());
 }
 
 /// `omp_init_nest_lock_with_hint`.
@@ -186,7 +186,7 @@ pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock_with_hint(
 ) {
     // SAFETY: as the caller says.
     unsafe { lock.write(NestLock::create()) };
-    hook::mutex::made(ToolMutex::NestLock, hint as u32, lock.addr().get());
+    tools::mutex::made(ToolMutex::NestLock, hint as u32, lock.addr().get());
 }
 
 /// `omp_destroy_nest_lock`.
@@ -201,7 +201,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(
 ) {
     // SAFETY: as the caller says; a second destruction finds null.
     unsafe { NestLock::destroy(lock.replace(core::ptr::null_mut())) };
-    hook::mutex::destroyed(ToolMutex::NestLock, lock.addr().get());
+    tools::mutex::destroyed(ToolMutex::NestLock, lock.addr().get());
 }
 
 /// `omp_set_nest_lock`.
@@ -212,7 +212,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(
 pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    hook::mutex::attempt(ToolMutex::NestLock, lock.addr().get(), || its.lock(CurrentThread::get().task));
+    tools::mutex::attempt(ToolMutex::NestLock, lock.addr().get(), || its.lock(CurrentThread::get().task));
 }
 
 /// `omp_unset_nest_lock`.
@@ -227,7 +227,7 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(
 ) {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    hook::mutex::release(ToolMutex::NestLock, lock.addr().get(), || its.unlock());
+    tools::mutex::release(ToolMutex::NestLock, lock.addr().get(), || its.unlock());
 }
 
 /// `omp_test_nest_lock`: the new nesting count, or 0.
@@ -242,7 +242,7 @@ pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(
 ) -> c_int {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    let count = hook::mutex::attempt(ToolMutex::TestNestLock, lock.addr().get(), || {
+    let count = tools::mutex::attempt(ToolMutex::TestNestLock, lock.addr().get(), || {
         its.try_lock(CurrentThread::get().task)
     });
     if count == 0 {

@@ -6,11 +6,12 @@ use core::ffi::{c_int, c_void};
 use super::parallel::{Location, note_task};
 use super::task::{__kmpc_omp_task, KmpTask, entry, task_of};
 use crate::omp::agents;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::ToolWork;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolWork;
 use crate::omp::tool::hook;
 
 /// Copies what a memory copy cannot (non-trivial firstprivates), and stores whether the part is the
@@ -91,7 +92,7 @@ unsafe fn run(
     // SAFETY: the compiler's pointers into the pattern task.
     let (first, last) = unsafe { (*lower, *upper) };
     let trips = trip_count(first as i64, last as i64, stride);
-    hook::work::begun(ToolWork::Taskloop, trips);
+    tools::work::begun(ToolWork::Taskloop, trips);
     if no_group == 0 {
         taskgroup::start(here);
     }
@@ -122,7 +123,7 @@ unsafe fn run(
     }
     // SAFETY: the pattern was never submitted; the parts are copies.
     unsafe { Task::free_unsubmitted(task_of(task)) };
-    hook::work::ended(ToolWork::Taskloop, trips);
+    tools::work::ended(ToolWork::Taskloop, trips);
     if no_group == 0 {
         super::task_reduction::end_taskgroup(here);
     }

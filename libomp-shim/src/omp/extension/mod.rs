@@ -11,6 +11,7 @@
 //! | `check` | `GANGWAY_CHECK` |
 //! | `offload` | devices, among them MPI ranks |
 //! | `memory` | devices' memory behind allocators |
+//! | `side` | what extensions keep with threads, teams and tasks |
 //!
 //! **Registration.** The library names its extensions in one static variable
 //! ([`Extensions`]), which the linker finds. So nothing runs when the library is loaded, there is no
@@ -30,6 +31,7 @@ use ult::watch;
 pub mod check;
 pub mod memory;
 pub mod offload;
+pub mod side;
 pub mod tools;
 
 use check::Check;

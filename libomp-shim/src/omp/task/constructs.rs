@@ -13,9 +13,10 @@ use super::super::agents;
 use super::super::env;
 use super::super::extension::check::{self, WaitTarget};
 use super::super::extension::offload;
+use super::super::extension::tools;
+use super::super::extension::tools::kinds::SyncKind;
 use super::super::taskgraph;
 use super::super::thread::CurrentThread;
-use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
 use super::super::{queue, races, yielding};
 use super::counts::WAITING;
@@ -191,7 +192,7 @@ pub fn taskwait(here: CurrentThread) {
 #[cold]
 #[inline(never)]
 fn taskwait_watched(here: CurrentThread) {
-    hook::wait::around(
+    tools::wait::around(
         here,
         || SyncKind::Taskwait,
         || {

@@ -15,11 +15,12 @@ use super::super::agents;
 use super::super::depend::{self, DependTable};
 use super::super::extension::check;
 use super::super::extension::offload;
+use super::super::extension::tools;
+use super::super::extension::tools::kinds::{TaskStatus, cancelled};
 use super::super::queue;
 use super::super::races;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{CurrentThread, Thread};
-use super::super::tool::event::{Status, cancelled};
 use super::super::tool::{self, hook};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
 use super::{Task, TaskFlags, announce};
@@ -316,7 +317,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     let discarded = is_discarded(task);
     if discarded {
         give_up_event(task);
-        hook::other::discards(task, cancelled::TASKGROUP | cancelled::DISCARDED);
+        tools::other::discards(task, cancelled::TASKGROUP | cancelled::DISCARDED);
     }
     if task.flags().has(TaskFlags::LOOKS) && !discarded {
         offload::task_begins(task);
@@ -341,14 +342,14 @@ pub fn notify_end(thread: &Thread, task: &Task) {
 }
 
 /// Returns, for tools, how the task or a part of it has ended.
-fn status_at_end(task: &Task, finished: bool) -> Status {
+fn status_at_end(task: &Task, finished: bool) -> TaskStatus {
     // ORDERING: Relaxed; a fulfilment at this moment may be reported before or after the end.
     let fulfilled = || task.event.load(Ordering::Relaxed) & EVENT_FULFILLED != 0;
     match finished {
-        false => Status::Switch,
-        true if is_discarded(task) => Status::Cancel,
-        true if task.flags().has(TaskFlags::DETACH) && !fulfilled() => Status::Detach,
-        true => Status::Complete,
+        false => TaskStatus::Switch,
+        true if is_discarded(task) => TaskStatus::Cancel,
+        true if task.flags().has(TaskFlags::DETACH) && !fulfilled() => TaskStatus::Detach,
+        true => TaskStatus::Complete,
     }
 }
 

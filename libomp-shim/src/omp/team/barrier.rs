@@ -16,9 +16,9 @@ use ult::watch;
 
 use super::super::extension::check::{self, BarrierKind};
 use super::super::extension::offload;
+use super::super::extension::tools;
+use super::super::extension::tools::kinds::SyncKind;
 use super::super::thread::{CurrentThread, Thread};
-use super::super::tool::event::SyncKind;
-use super::super::tool::hook;
 use super::{Team, TeamKind};
 
 impl Team {
@@ -197,7 +197,7 @@ fn barrier_unwatched(here: CurrentThread) -> bool {
 #[inline(never)]
 fn barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: SyncKind) -> bool {
     check::barrier_reached(here, call, location);
-    hook::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
+    tools::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
 }
 
 /// As [`barrier`], but threads leave early if the region is cancelled. True if the region has been
@@ -220,5 +220,5 @@ fn cancellable_barrier_unwatched(here: CurrentThread) -> bool {
 #[inline(never)]
 fn cancellable_barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: SyncKind) -> bool {
     check::barrier_reached(here, call, location);
-    hook::wait::around(here, || kind, || here.team().cancellable_barrier::<true>(here.thread))
+    tools::wait::around(here, || kind, || here.team().cancellable_barrier::<true>(here.thread))
 }

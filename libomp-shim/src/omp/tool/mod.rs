@@ -86,16 +86,9 @@ impl ConsumerSlot {
     }
 }
 
-/// The bits of all consumers.
-const CONSUMER_BITS: u32 = ConsumerSlot::Ompt.bit() | ConsumerSlot::Trace.bit();
-
 static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceLock::new()];
 
-/// Is any consumer notified?
-#[inline(always)]
-pub fn is_on() -> bool {
-    watch::watchers() & CONSUMER_BITS != 0
-}
+pub use crate::omp::extension::tools::is_on;
 
 /// Is the consumer in this place notified?
 #[inline(always)]

@@ -12,7 +12,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
-use super::event::ConstructKind;
+use crate::omp::extension::tools::kinds::ConstructKind;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
@@ -80,22 +80,25 @@ impl TaskRecord {
         before
     }
 
-    /// Runs `wait`, in which its task waits for others.
-    pub fn resting<R>(&self, wait: impl FnOnce() -> R) -> R {
+    /// Its task begins to wait for others. [`TaskRecord::go_on`] gets what this returns.
+    pub fn rest(&self) -> u32 {
         let spans = self.spans.waits();
         // ORDERING: Release, pairs with `rests`: who sees that it rests sees whose it is, even if
         // that has changed just before.
         self.rests.store(true, Ordering::Release);
-        let result = wait();
+        spans
+    }
+
+    /// Its task goes on after a wait.
+    pub fn go_on(&self, spans: u32) {
         // ORDERING: Relaxed; who relies on it runs on the thread that has written it.
         self.rests.store(false, Ordering::Relaxed);
         self.spans.goes_on(spans);
-        result
     }
 
     /// Does its task wait for others? If so [`Task::thread`] is right as seen after this.
     pub fn rests(&self) -> bool {
-        // ORDERING: Acquire, pairs with `resting`.
+        // ORDERING: Acquire, pairs with `rest`.
         self.rests.load(Ordering::Acquire)
     }
 }

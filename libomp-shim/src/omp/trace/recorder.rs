@@ -6,10 +6,11 @@
 
 use core::ffi::c_char;
 
+use crate::omp::extension::tools::kinds::{SyncKind, TaskStatus, ToolEndpoint, ToolMutex};
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::event::{Consumer, EventSite, Status, SyncKind, ToolEndpoint, ToolMutex, ToolTarget};
+use crate::omp::tool::event::{Consumer, EventSite, ToolTarget};
 use crate::omp::tool::{ConsumerSlot, is_attached, record};
 
 use super::kind::{Cause, TraceKind};
@@ -172,11 +173,11 @@ impl Consumer for Recorder {
         }
     }
 
-    fn task_schedule(&self, _: &Thread, prior: &Task, status: Status, next: Option<&Task>) {
-        let is_over = matches!(status, Status::Complete | Status::Cancel | Status::Detach);
+    fn task_schedule(&self, _: &Thread, prior: &Task, status: TaskStatus, next: Option<&Task>) {
+        let is_over = matches!(status, TaskStatus::Complete | TaskStatus::Cancel | TaskStatus::Detach);
         match number(prior) {
             Some(prior) if is_over => return put(TraceKind::TaskEnd, 0, prior, 0),
-            Some(number) if status == Status::Switch && prior.flags().has(TaskFlags::UNTIED) => {
+            Some(number) if status == TaskStatus::Switch && prior.flags().has(TaskFlags::UNTIED) => {
                 put(TraceKind::TaskLeave, 0, number, 0)
             }
             _ => {}

@@ -24,10 +24,10 @@ use super::doacross::Doacross;
 use super::schedule::{self, Schedule, ScheduleRule};
 use super::space::IterationSpace;
 use super::{WorkShare, enter, leave};
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::ToolWork;
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolWork;
-use crate::omp::tool::hook;
 
 /// How the `ordered` regions of a loop learn that earlier iterations are over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -223,7 +223,7 @@ fn constructs(here: CurrentThread) -> u64 {
 /// the first thread to arrive, before any other thread continues.
 pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
     check(what);
-    hook::work::begins(|| (here, work_of(what), what.space.trips));
+    tools::work::begins(|| (here, work_of(what), what.space.trips));
     let (construct, share) = enter(here, |share, shape| {
         shape.schedule = what.schedule;
         prepare(share);
@@ -269,7 +269,7 @@ pub fn begin(here: CurrentThread, what: &Loop) {
 #[inline]
 fn begin_alone(here: CurrentThread, what: &Loop) {
     check(what);
-    hook::work::begins(|| (here, work_alone(what), what.space.trips));
+    tools::work::begins(|| (here, work_alone(what), what.space.trips));
     close(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;

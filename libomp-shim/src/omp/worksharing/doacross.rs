@@ -19,9 +19,9 @@ use ult::sanitize::{after, before};
 use ult::sched::Wait;
 
 use super::{WorkShare, enter, leave, zeroed};
+use crate::omp::extension::tools;
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::hook;
 
 /// One dimension of the loop nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub fn detach(here: CurrentThread) {
 /// Posts: the iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
 pub fn post(here: CurrentThread, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, &at) else { return };
-    hook::work::iteration(here, true, dimensions(here), &at);
+    tools::work::iteration(here, true, dimensions(here), &at);
     before(flag.event());
     // ORDERING: Release, pairs with the Acquire in `wait`: the waiting thread sees what the
     // iteration wrote before its source.
@@ -131,7 +131,7 @@ pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, &at).filter(|_| !ult::mutant!(doacross_wait_returns)) else {
         return;
     };
-    hook::work::iteration(here, false, dimensions(here), &at);
+    tools::work::iteration(here, false, dimensions(here), &at);
     let team = here.team();
     // ORDERING: Acquire, pairs with `post`.
     let is_posted = || flag.word.load(Ordering::Acquire) & flag.bit != 0;

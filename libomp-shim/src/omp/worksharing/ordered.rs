@@ -15,13 +15,13 @@ use ult::sched::{ReadyOrder, Wait};
 
 use super::WorkShare;
 use super::dispatch::Ordered;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::ToolMutex;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolMutex;
-use crate::omp::tool::hook;
 
 /// Begins an `ordered` region: waits until the turn of all earlier iterations is over.
 pub fn start(here: CurrentThread) {
-    hook::mutex::take(ToolMutex::Ordered, 0, id_of(here), || await_iterations(here));
+    tools::mutex::take(ToolMutex::Ordered, 0, id_of(here), || await_iterations(here));
 }
 
 /// The address by which tools know the exclusion between the loop's `ordered` regions.
@@ -41,7 +41,7 @@ fn await_iterations(here: CurrentThread) {
 
 /// Ends an `ordered` region. With [`Ordered::PerIteration`] the next iteration may begin its own.
 pub fn end(here: CurrentThread) {
-    hook::mutex::release(ToolMutex::Ordered, id_of(here), || 0);
+    tools::mutex::release(ToolMutex::Ordered, id_of(here), || 0);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::PerIteration {

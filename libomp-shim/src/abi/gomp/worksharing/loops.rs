@@ -8,11 +8,11 @@ use core::ptr;
 
 use super::shared;
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::{Chunk, SyncKind};
 use crate::omp::report;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{Chunk, SyncKind};
-use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::doacross::{self, DoacrossDimension};
 use crate::omp::worksharing::ordered;
@@ -144,7 +144,7 @@ unsafe fn next<T: LoopInteger>(here: CurrentThread, istart: *mut T, iend: *mut T
         *istart = T::of_bits(space.at(chunk.start));
         *iend = T::of_bits(space.end_at(chunk.end));
     }
-    hook::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
+    tools::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
     true
 }
 
@@ -199,7 +199,7 @@ fn leave(here: CurrentThread) {
     ordered::end_chunk(here);
     doacross::detach(here);
     dispatch::close(here);
-    hook::work::ends();
+    tools::work::ends();
 }
 
 /// Defines entry points that start a loop: bounds, increment, chunk size, where the first chunk

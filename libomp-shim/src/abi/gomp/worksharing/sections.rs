@@ -7,9 +7,9 @@ use super::combined::sections_of;
 use super::loops::{GOMP_loop_end_nowait, end, end_cancellable};
 use super::shared;
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::Chunk;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Chunk;
-use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch;
 
 /// Enters `sections` with `count` sections and takes the first.
@@ -54,7 +54,7 @@ fn next(here: CurrentThread) -> c_uint {
     if chunk.is_empty() {
         return 0;
     }
-    hook::work::chunk(|| Chunk::Section(0));
+    tools::work::chunk(|| Chunk::Section(0));
     dispatch::space(here).at(chunk.start) as c_uint
 }
 

@@ -6,10 +6,10 @@ use core::sync::atomic::Ordering;
 
 use super::shared;
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::SyncKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::SyncKind;
-use crate::omp::tool::hook;
 use crate::omp::worksharing;
 
 /// `single`: true in the thread that executes the block.
@@ -17,7 +17,7 @@ use crate::omp::worksharing;
 pub extern "C-unwind" fn GOMP_single_start() -> bool {
     let here = CurrentThread::get();
     let executes = worksharing::single(here);
-    hook::work::single_without_end(here, executes);
+    tools::work::single_without_end(executes);
     executes
 }
 
@@ -27,7 +27,7 @@ pub extern "C-unwind" fn GOMP_single_start() -> bool {
 pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     let here = CurrentThread::get();
     let executes = worksharing::single(here);
-    hook::work::single_without_end(here, executes);
+    tools::work::single_without_end(executes);
     if executes {
         return ptr::null_mut();
     }
@@ -43,7 +43,7 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     let here = CurrentThread::get();
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
-    hook::work::ends();
+    tools::work::ends();
     team::barrier(here, (BarrierKind::GompCopy, ptr::null()), || SyncKind::Implementation);
 }
 

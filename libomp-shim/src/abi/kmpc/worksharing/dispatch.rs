@@ -4,9 +4,9 @@
 use super::Ident;
 use super::fixed::team_block;
 use super::kind::ScheduleKind;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::Chunk;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Chunk;
-use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::ordered;
 use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
@@ -28,7 +28,7 @@ unsafe fn next<T: LoopInteger, S: LoopInteger>(
     let chunk = dispatch::next(here);
     if chunk.is_empty() {
         dispatch::close(here);
-        hook::work::ends();
+        tools::work::ends();
         return 0;
     }
     let space = dispatch::space(here);
@@ -43,7 +43,7 @@ unsafe fn next<T: LoopInteger, S: LoopInteger>(
             *stride = S::of_bits(space.step);
         }
     }
-    hook::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
+    tools::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
     1
 }
 

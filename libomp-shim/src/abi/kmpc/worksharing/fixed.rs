@@ -7,10 +7,11 @@
 use super::Ident;
 use super::kind::{self, ScheduleKind};
 use crate::abi::kmpc::parallel::flags_of;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::{Chunk, ToolWork};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{Chunk, ToolWork};
-use crate::omp::tool::{self, hook};
+use crate::omp::tool;
 use crate::omp::worksharing::schedule::{self, Schedule, StaticShare};
 use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
 
@@ -130,7 +131,7 @@ unsafe fn for_cold<T: LoopInteger>(
             f if f & DISTRIBUTE != 0 => ToolWork::Distribute,
             _ => ToolWork::LoopStatic,
         };
-        hook::work::begins(|| (CurrentThread::get(), work, trips));
+        tools::work::begins(|| (CurrentThread::get(), work, trips));
         let (lower, upper) = (variables.lower, variables.upper);
         for_static(number, variables, step, chunk);
         let mine = IterationSpace::inclusive(*lower, *upper, step).trips;
@@ -138,9 +139,9 @@ unsafe fn for_cold<T: LoopInteger>(
             return;
         }
         match work {
-            ToolWork::Sections => (0..mine).for_each(|_| hook::work::chunk(|| Chunk::Section(0))),
-            ToolWork::Distribute => hook::work::chunk(|| Chunk::Distribute((*lower).bits(), mine)),
-            _ => hook::work::chunk(|| Chunk::Loop((*lower).bits(), mine)),
+            ToolWork::Sections => (0..mine).for_each(|_| tools::work::chunk(|| Chunk::Section(0))),
+            ToolWork::Distribute => tools::work::chunk(|| Chunk::Distribute((*lower).bits(), mine)),
+            _ => tools::work::chunk(|| Chunk::Loop((*lower).bits(), mine)),
         }
     }
 }
@@ -330,5 +331,5 @@ fixed! {
 /// The end of a static loop: nothing was shared.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_for_static_fini(_: *const Ident, _: i32) {
-    hook::work::ends();
+    tools::work::ends();
 }

@@ -2,9 +2,9 @@
 //! icx calls these.
 
 use super::Ident;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::Chunk;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Chunk;
-use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
 use crate::omp::worksharing::space::IterationSpace;
@@ -27,7 +27,7 @@ pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
 pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32) -> i32 {
     let chunk = dispatch::next(CurrentThread::get());
     if (chunk.start as i32) < count && !chunk.is_empty() {
-        hook::work::chunk(|| Chunk::Section(0));
+        tools::work::chunk(|| Chunk::Section(0));
     }
     i32::try_from(chunk.start).ok().filter(|_| !chunk.is_empty()).map_or(count, |section| section.min(count))
 }
@@ -36,5 +36,5 @@ pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_sections(_: *const Ident, _: i32) {
     dispatch::close(CurrentThread::get());
-    hook::work::ends();
+    tools::work::ends();
 }

@@ -5,24 +5,24 @@ use core::sync::atomic::Ordering;
 
 use super::Ident;
 use crate::omp::extension::check::BarrierKind;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::kinds::{SyncKind, ToolWork};
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{SyncKind, ToolWork};
-use crate::omp::tool::hook;
 use crate::omp::worksharing;
 
 /// `single`: 1 in the thread that executes the block.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_single(_: *const Ident, _: i32) -> i32 {
     let executes = worksharing::single(CurrentThread::get());
-    hook::work::single(executes);
+    tools::work::single(executes);
     i32::from(executes)
 }
 
 /// The end of a `single` block, in the thread that executed it.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_single(_: *const Ident, _: i32) {
-    hook::work::ended(ToolWork::SingleExecutor, 1);
+    tools::work::ended(ToolWork::SingleExecutor, 1);
 }
 
 /// Assigns the variables at `from` to those at `to`; the compiler's.
@@ -80,11 +80,11 @@ pub extern "C-unwind" fn __kmpc_copyprivate_light(
 /// `scope` begins: nothing is shared by it (its reductions have calls of their own).
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {
-    hook::work::begun(ToolWork::Scope, 0);
+    tools::work::begun(ToolWork::Scope, 0);
 }
 
 /// `scope` ends.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {
-    hook::work::ended(ToolWork::Scope, 0);
+    tools::work::ended(ToolWork::Scope, 0);
 }

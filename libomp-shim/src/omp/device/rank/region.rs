@@ -12,8 +12,8 @@ use super::launch::{apart, convention_of};
 use super::wire::{WireReader, code, mark};
 use crate::omp::device::host::run_here;
 use crate::omp::device::interface::{DeviceCode, DeviceFailure, DeviceModule, Launch};
-use crate::omp::remote::check::waits;
 use crate::omp::device::modules;
+use crate::omp::remote::check::waits;
 
 /// A region as its message describes it.
 pub(super) struct RegionMessage {

@@ -13,12 +13,13 @@
 use core::cell::Cell;
 use core::ptr;
 
-use super::super::event::{DeviceOp, EventSite, ToolEndpoint, ToolMapping, ToolTarget, Words};
+use super::super::event::{DeviceOp, EventSite, ToolMapping, ToolTarget, Words};
 use super::super::record::{self, ConstructRecord};
 use super::super::{ConsumerSlot, is_attached, is_on, notify};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::device::map::{MapFlags, MapItem};
 use crate::omp::device::{self, DeviceSlot};
+use crate::omp::extension::tools::kinds::ToolEndpoint;
 use crate::omp::task;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;

@@ -1,7 +1,6 @@
-//! What the rest of `omp` and the fronts call where something happens. A function that begins with
-//! the check whether a consumer is attached is inlined; its further work is out of line.
+//! The events as the host reports them ([`ToolHooks`]), and what consumers hear of that.
 //!
-//! | file | places |
+//! | file | events of |
 //! |---|---|
 //! | `region` | threads, regions, implicit tasks |
 //! | `task` | explicit tasks |
@@ -10,6 +9,7 @@
 //! | `mutex` | locks, `critical`, `ordered`, `flush` |
 //! | `device` | constructs of devices, their memory, their lives |
 //! | `other` | cancellation, errors, `omp_control_tool` |
+//! | `table` | the table of them all, as the host's extension point asks for it |
 //!
 //! *Frames.* A tool that walks stacks asks where a task's code has entered the runtime
 //! ([`TaskFrame`](super::record::TaskFrame)). A hook at the beginning of something that the
@@ -17,19 +17,22 @@
 //! [`leave`]); only for tools of the standard's interface.
 
 use super::code::{self, CodeCaller};
-use super::event::ToolWork;
 use super::record::{self, PROGRAM_STACK};
 use super::{ConsumerSlot, is_attached};
+use crate::omp::extension::tools::kinds::ToolWork;
 use crate::omp::task::Task;
 use crate::omp::thread::{CurrentThread, Thread};
 
 pub mod device;
-pub mod mutex;
-pub mod other;
+mod mutex;
+mod other;
 pub mod region;
+mod table;
 pub mod task;
-pub mod wait;
-pub mod work;
+mod wait;
+mod work;
+
+pub use table::ToolHooks;
 
 /// States of threads, in OMPT's numbers (5.2 §19.4.4.31).
 pub mod state {
@@ -103,16 +106,34 @@ fn caller_if_wanted() -> Option<CodeCaller> {
     is_attached(ConsumerSlot::Ompt).then(code::caller)
 }
 
-/// Runs `body` as what the program's running code has called; it gets the address behind the call,
-/// if that is known.
-fn entered<R>(here: CurrentThread, body: impl FnOnce(Option<usize>) -> R) -> R {
-    let caller = caller_if_wanted();
-    let first = caller.is_some_and(|caller| enter(here.task, caller));
-    let result = body(caller.map(|caller| caller.address));
-    if first {
-        leave(here.task);
+/// A call of the program's running code, until it returns.
+#[derive(Clone, Copy)]
+struct ProgramCall {
+    /// The address behind the call, if it is known.
+    code: Option<usize>,
+    /// The code was not inside of the runtime before.
+    is_first: bool,
+}
+
+impl ProgramCall {
+    /// The program's running code has called.
+    fn begin(here: CurrentThread) -> Self {
+        let caller = caller_if_wanted();
+        let is_first = caller.is_some_and(|caller| enter(here.task, caller));
+        Self { code: caller.map(|caller| caller.address), is_first }
     }
-    result
+
+    /// Where the call is.
+    fn site(self, here: CurrentThread) -> super::event::EventSite<'static> {
+        site(here, self.code)
+    }
+
+    /// The call returns.
+    fn end(self, here: CurrentThread) {
+        if self.is_first {
+            leave(here.task);
+        }
+    }
 }
 
 /// The site of running code whose caller is known, or will be looked for.

@@ -1,77 +1,44 @@
 //! Locks, `critical`, `atomic` by a lock, `ordered`, and `flush`. A mutex is known by its address.
 
-use ult::watch;
-
-use super::super::event::{EventSite, ToolEndpoint, ToolMutex};
-use super::super::{is_on, notify, ompt};
-use super::{entered, put_state, site, state};
-use crate::omp::lock::Lock;
+use super::super::event::EventSite;
+use super::super::{Consumer, is_on, notify};
+use super::{ProgramCall, put_state, site, state};
+use crate::omp::extension::side::Token;
+use crate::omp::extension::tools::kinds::{ToolEndpoint, ToolMutex};
 use crate::omp::thread::CurrentThread;
 
-/// Takes `lock`, with or without a watcher.
-#[inline(always)]
-pub fn lock(kind: ToolMutex, hint: u32, lock: &Lock) {
-    if watch::any_watcher() { lock_watched(kind, hint, lock) } else { lock.lock_unwatched() }
+/// A wish for a mutex that was reported.
+#[derive(Clone, Copy)]
+struct MutexWanted {
+    here: CurrentThread,
+    call: ProgramCall,
+    /// The thread's state before.
+    state: (u32, u64),
 }
 
-#[cold]
-#[inline(never)]
-fn lock_watched(kind: ToolMutex, hint: u32, lock: &Lock) {
-    take(kind, hint, lock.address(), || lock.lock());
-}
-
-/// Releases `lock`, with or without a watcher.
-#[inline(always)]
-pub fn unlock(kind: ToolMutex, lock: &Lock) {
-    if watch::any_watcher() { unlock_watched(kind, lock) } else { lock.unlock_unwatched() }
-}
-
-#[cold]
-#[inline(never)]
-fn unlock_watched(kind: ToolMutex, lock: &Lock) {
-    release(kind, lock.address(), || {
-        lock.unlock();
-        0
-    });
-}
-
-/// Takes a mutex by `take`, which waits for it.
-#[inline(always)]
-pub fn take(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce()) {
-    if is_on() {
-        attempt_cold(kind, hint, id, || {
-            take();
-            1
-        });
-    } else {
-        take();
-    }
-}
-
-/// Takes a mutex if `take` says so: how often the thread has it now, 0 if it has not.
-#[inline(always)]
-pub fn attempt(kind: ToolMutex, id: usize, take: impl FnOnce() -> u32) -> u32 {
-    if is_on() { attempt_cold(kind, 0, id, take) } else { take() }
-}
-
-#[cold]
-#[inline(never)]
-fn attempt_cold(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
+/// See [`Tools::mutex_wanted`](crate::omp::extension::tools::Tools).
+pub fn wanted(kind: ToolMutex, hint: u32, id: usize) -> Token {
     let here = CurrentThread::get();
-    entered(here, |code| {
-        let site = site(here, code);
-        let id = id as u64;
-        notify(|consumer| consumer.mutex_acquire(&site, kind, hint, id));
-        let before = put_state(here.thread, state_of(kind), id);
-        let count = take();
-        here.thread.tool.state.set(before);
-        match count {
-            0 => {}
-            1 => notify(|consumer| consumer.mutex_acquired(&site, kind, id)),
-            _ => notify(|consumer| consumer.nest_lock(&site, ToolEndpoint::Begin, id)),
-        }
-        count
-    })
+    let mut call = ProgramCall::begin(here);
+    let (site, id) = (call.site(here), id as u64);
+    notify(|consumer| consumer.mutex_acquire(&site, kind, hint, id));
+    call.code = site.found_code();
+    let state = put_state(here.thread, state_of(kind), id);
+    Token::new(MutexWanted { here, call, state })
+}
+
+/// See [`Tools::mutex_answers`](crate::omp::extension::tools::Tools).
+pub fn answers(kind: ToolMutex, id: usize, count: u32, token: &Token) {
+    // SAFETY: `wanted` has made it.
+    let MutexWanted { here, call, state } = unsafe { token.get() };
+    let (site, id) = (call.site(here), id as u64);
+    here.thread.tool.state.set(state);
+    match count {
+        0 => {}
+        1 => notify(|consumer| consumer.mutex_acquired(&site, kind, id)),
+        _ => notify(|consumer| consumer.nest_lock(&site, ToolEndpoint::Begin, id)),
+    }
+    call.end(here);
 }
 
 fn state_of(kind: ToolMutex) -> u32 {
@@ -83,64 +50,33 @@ fn state_of(kind: ToolMutex) -> u32 {
     }
 }
 
-/// Gives a mutex back by `give`, which says how often its owner has it still.
-#[inline(always)]
-pub fn release(kind: ToolMutex, id: usize, give: impl FnOnce() -> u32) {
-    if is_on() {
-        let left = give();
-        released_cold(kind, id as u64, left);
-    } else {
-        give();
-    }
+/// See [`Tools::mutex_released`](crate::omp::extension::tools::Tools).
+pub fn released(kind: ToolMutex, id: usize, left: u32) {
+    notify_here(|consumer, site| match left {
+        0 => consumer.mutex_released(site, kind, id as u64),
+        _ => consumer.nest_lock(site, ToolEndpoint::End, id as u64),
+    });
 }
 
-#[cold]
-#[inline(never)]
-fn released_cold(kind: ToolMutex, id: u64, left: u32) {
-    let site = site(CurrentThread::get(), None);
-    if left == 0 {
-        notify(|consumer| consumer.mutex_released(&site, kind, id));
-    } else {
-        notify(|consumer| consumer.nest_lock(&site, ToolEndpoint::End, id));
-    }
-}
-
-/// A lock is made. This may be the first call of the program: tools begin here.
-#[inline]
+/// See [`Tools::lock_made`](crate::omp::extension::tools::Tools).
 pub fn made(kind: ToolMutex, hint: u32, id: usize) {
-    if is_on() || ompt::is_wanted() {
-        made_cold(kind, hint, id);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn made_cold(kind: ToolMutex, hint: u32, id: usize) {
-    let here = CurrentThread::get(); // looks for a tool if no thread has
+    CurrentThread::get(); // looks for a tool if no thread has
     if is_on() {
-        notify_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
+        notify_here(|consumer, site| consumer.lock_init(site, kind, hint, id as u64));
     }
 }
 
-/// A lock is no more.
-#[inline(always)]
+/// See [`Tools::lock_destroyed`](crate::omp::extension::tools::Tools).
 pub fn destroyed(kind: ToolMutex, id: usize) {
-    if is_on() {
-        notify_of(CurrentThread::get(), |consumer, site| consumer.lock_destroy(site, kind, id as u64));
-    }
+    notify_here(|consumer, site| consumer.lock_destroy(site, kind, id as u64));
 }
 
-/// `flush`.
-#[inline(always)]
+/// See [`Tools::flush`](crate::omp::extension::tools::Tools).
 pub fn flush() {
-    if is_on() {
-        notify_of(CurrentThread::get(), |consumer, site| consumer.flush(site));
-    }
+    notify_here(|consumer, site| consumer.flush(site));
 }
 
-#[cold]
-#[inline(never)]
-fn notify_of(here: CurrentThread, event: impl Fn(&dyn super::super::Consumer, &EventSite)) {
-    let site = site(here, None);
+fn notify_here(event: impl Fn(&dyn Consumer, &EventSite)) {
+    let site = site(CurrentThread::get(), None);
     notify(|consumer| event(consumer, &site));
 }

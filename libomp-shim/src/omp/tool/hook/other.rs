@@ -3,60 +3,37 @@
 use core::cell::Cell;
 
 use super::super::event::EventSite;
-use super::super::{is_on, notify};
-use super::site;
+use super::super::notify;
+use super::{ProgramCall, site};
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
 
-/// The running task cancels, or notices a cancellation, in the bits of
-/// [`cancelled`](super::super::event::cancelled).
-#[inline(always)]
-pub fn cancels(here: CurrentThread, flags: impl FnOnce() -> u32) {
-    if is_on() {
-        cancels_cold(here, flags());
-    }
-}
-
-/// `task` is not begun, because what it belongs to was cancelled.
-#[inline(always)]
-pub fn discards(task: &Task, flags: u32) {
-    if is_on() {
-        let here = CurrentThread::get();
-        let site = EventSite::at(here, 0);
-        notify(|consumer| consumer.cancel(&site, task, flags));
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn cancels_cold(here: CurrentThread, flags: u32) {
+/// See [`Tools::cancels`](crate::omp::extension::tools::Tools).
+pub fn cancels(here: CurrentThread, flags: u32) {
     let site = site(here, None);
     notify(|consumer| consumer.cancel(&site, here.task, flags));
 }
 
-/// `error at(execution)`.
-#[inline]
-pub fn error(fatal: bool, message: &str) {
-    if is_on() {
-        let site = site(CurrentThread::get(), None);
-        notify(|consumer| consumer.error(&site, fatal, message.as_bytes()));
-    }
+/// See [`Tools::discards`](crate::omp::extension::tools::Tools).
+pub fn discards(task: &Task, flags: u32) {
+    let site = EventSite::at(CurrentThread::get(), 0);
+    notify(|consumer| consumer.cancel(&site, task, flags));
 }
 
-/// `omp_control_tool`: the answer of the first consumer that has one; `None` where no consumer is
-/// attached.
-pub fn control(command: u64, modifier: u64, argument: usize) -> Option<i32> {
-    let here = CurrentThread::get();
-    if !is_on() {
-        return None;
-    }
-    let answer = Cell::new(None);
-    super::entered(here, |code| {
-        let site = site(here, code);
-        notify(|consumer| {
-            let said = consumer.control_tool(&site, command, modifier, argument);
-            answer.set(answer.get().or(said));
-        });
+/// See [`Tools::error`](crate::omp::extension::tools::Tools).
+pub fn error(fatal: bool, message: &str) {
+    let site = site(CurrentThread::get(), None);
+    notify(|consumer| consumer.error(&site, fatal, message.as_bytes()));
+}
+
+/// See [`Tools::control`](crate::omp::extension::tools::Tools).
+pub fn control(here: CurrentThread, command: u64, modifier: u64, argument: usize) -> Option<i32> {
+    let call = ProgramCall::begin(here);
+    let (site, answer) = (call.site(here), Cell::new(None));
+    notify(|consumer| {
+        let said = consumer.control_tool(&site, command, modifier, argument);
+        answer.set(answer.get().or(said));
     });
+    call.end(here);
     answer.get()
 }

@@ -8,10 +8,11 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::super::event::{ConstructKind, EventSite, SyncKind, ThreadKind, ToolEndpoint};
+use super::super::event::{EventSite, ThreadKind};
 use super::super::record::{self, RUNTIME_BASE, TaskRecord};
 use super::super::{code, is_on, notify, unique_id};
 use super::{enter, leave, put_state, state};
+use crate::omp::extension::tools::kinds::{ConstructKind, SyncKind, ToolEndpoint};
 use crate::omp::team::{Team, TeamKind};
 use crate::omp::thread::{CurrentThread, Thread};
 

@@ -14,11 +14,12 @@
 
 use core::ptr::{self, NonNull};
 
-use super::super::event::{Chunk, EventSite, Status};
+use super::super::event::EventSite;
 use super::super::record;
 use super::super::{is_on, notify, unique_id};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::depend::Dependence;
+use crate::omp::extension::tools::kinds::{Chunk, TaskStatus};
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::trace;
@@ -209,7 +210,7 @@ fn wait_ends_cold(here: CurrentThread, waiter: NonNull<Task>) {
     // SAFETY: made by `wait_begins`, and no other thread knows it.
     unsafe {
         notify(|consumer| {
-            consumer.task_schedule(here.thread, waiter.as_ref(), Status::TaskwaitComplete, None)
+            consumer.task_schedule(here.thread, waiter.as_ref(), TaskStatus::TaskwaitComplete, None)
         });
         Task::free_unsubmitted(waiter);
     }
@@ -263,7 +264,7 @@ fn goes_on_with(thread: &Thread, task: &Task) {
     // SAFETY: a task is alive if it was reported to run and its end was not reported. Null: nothing
     // was reported of this thread.
     if let Some(prior) = unsafe { prior.as_ref() } {
-        let status = if thread.tool.yields.take() { Status::Yield } else { Status::Switch };
+        let status = if thread.tool.yields.take() { TaskStatus::Yield } else { TaskStatus::Switch };
         notify(|consumer| consumer.task_schedule(thread, prior, status, Some(task)));
     }
     if let Some((first, count)) =
@@ -277,7 +278,7 @@ fn goes_on_with(thread: &Thread, task: &Task) {
 /// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the
 /// running one no more, and not complete yet.
 #[inline(always)]
-pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
+pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> TaskStatus) {
     if is_on() {
         match task.is_reported() {
             true => ended_cold(thread, task, status()),
@@ -295,7 +296,7 @@ fn left_out_ends(task: &Task) {
 
 #[cold]
 #[inline(never)]
-fn ended_cold(thread: &Thread, task: &Task, status: Status) {
+fn ended_cold(thread: &Thread, task: &Task, status: TaskStatus) {
     if !is_known(task) {
         return;
     }
@@ -322,7 +323,7 @@ fn fulfilled_cold(task: &Task, body_is_done: bool) {
     if !is_known(task) {
         return;
     }
-    let status = if body_is_done { Status::LateFulfill } else { Status::EarlyFulfill };
+    let status = if body_is_done { TaskStatus::LateFulfill } else { TaskStatus::EarlyFulfill };
     let here = CurrentThread::get();
     notify(|consumer| consumer.task_schedule(here.thread, task, status, None));
 }

@@ -1,51 +1,61 @@
 //! Barriers, `taskwait` and `taskgroup`.
 
-use super::super::event::{SyncKind, ToolEndpoint};
-use super::super::{is_on, notify, record};
-use super::{entered, put_state, site, state};
+use super::super::{notify, record};
+use super::{ProgramCall, put_state, state};
+use crate::omp::extension::side::Token;
+use crate::omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
 use crate::omp::thread::CurrentThread;
 
-/// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if a consumer is
-/// notified.
-#[inline(always)]
-pub fn around<R>(here: CurrentThread, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() && here.task.is_reported() { around_cold(here, kind(), true, wait) } else { wait() }
+/// A wait whose begin was reported.
+#[derive(Clone, Copy)]
+struct SyncBegun {
+    call: ProgramCall,
+    /// The thread's state before.
+    state: (u32, u64),
+    /// What the task's record has returned, if there is one.
+    spans: u32,
 }
 
-/// [`around`] the end of a region whose begin [`begins`] has reported.
-#[inline(always)]
-pub fn end_of<R>(here: CurrentThread, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() && here.task.is_reported() { around_cold(here, kind, false, wait) } else { wait() }
+fn is_for_tasks(kind: SyncKind) -> bool {
+    matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup)
 }
 
-#[cold]
-#[inline(never)]
-fn around_cold<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
-    let for_tasks = matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup);
-    if for_tasks && !here.task.is_explicit() && here.thread.tool.thin.is_thinning() {
-        return wait();
+/// See [`Tools::sync_wait_begins`](crate::omp::extension::tools::Tools).
+pub fn begins(here: CurrentThread, kind: SyncKind, whole: bool) -> Token {
+    if is_for_tasks(kind) && !here.task.is_explicit() && here.thread.tool.thin.is_thinning() {
+        return Token::new(None::<SyncBegun>);
     }
     super::task::resumed(here);
-    if !for_tasks {
+    if !is_for_tasks(kind) {
         super::work::close_single(here);
     }
-    entered(here, |code| {
-        let site = site(here, code);
-        if whole {
-            notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
-        }
-        let before = put_state(here.thread, state_of(kind), 0);
-        notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
-        let result = match record::of(here.task) {
-            Some(record) => record.resting(wait),
-            None => wait(),
-        };
-        super::task::resumed(here);
-        notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::End, false));
-        here.thread.tool.state.set(before);
-        notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::End, false));
-        result
-    })
+    let mut call = ProgramCall::begin(here);
+    let site = call.site(here);
+    if whole {
+        notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
+    }
+    let state = put_state(here.thread, state_of(kind), 0);
+    notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
+    call.code = site.found_code();
+    let spans = record::of(here.task).map_or(0, record::TaskRecord::rest);
+    Token::new(Some(SyncBegun { call, state, spans }))
+}
+
+/// See [`Tools::sync_wait_ends`](crate::omp::extension::tools::Tools).
+pub fn ends(here: CurrentThread, kind: SyncKind, token: &Token) {
+    // SAFETY: `begins` has made it.
+    let Some(SyncBegun { call, state, spans }) = (unsafe { token.get::<Option<SyncBegun>>() }) else {
+        return;
+    };
+    if let Some(record) = record::of(here.task) {
+        record.go_on(spans);
+    }
+    let site = call.site(here);
+    super::task::resumed(here);
+    notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::End, false));
+    here.thread.tool.state.set(state);
+    notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::End, false));
+    call.end(here);
 }
 
 fn state_of(kind: SyncKind) -> u32 {
@@ -60,18 +70,9 @@ fn state_of(kind: SyncKind) -> u32 {
 }
 
 /// A region of this kind begins, whose end is a call of its own.
-#[inline(always)]
-pub fn begins(here: CurrentThread, kind: SyncKind) {
-    if is_on() && here.task.is_reported() {
-        begins_cold(here, kind);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn begins_cold(here: CurrentThread, kind: SyncKind) {
-    entered(here, |code| {
-        let site = site(here, code);
-        notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
-    });
+pub fn region_begins(here: CurrentThread, kind: SyncKind) {
+    let call = ProgramCall::begin(here);
+    let site = call.site(here);
+    notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
+    call.end(here);
 }

@@ -9,13 +9,13 @@ use super::devices;
 use super::types::{ChunkOf, Data, OmptDependence, OmptFunction, PARKING, parallel_flag, set, task_flag};
 use crate::omp::depend::{Dependence, DependenceKind};
 use crate::omp::device::DeviceSlot;
+use crate::omp::extension::tools::kinds::{
+    Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
+};
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
-use crate::omp::tool::event::{
-    Chunk, ConstructKind, Consumer, DeviceOp, EventSite, Status, SyncKind, ThreadKind, ToolEndpoint,
-    ToolMapping, ToolMutex, ToolTarget, ToolWork, Words,
-};
+use crate::omp::tool::event::{Consumer, DeviceOp, EventSite, ThreadKind, ToolMapping, ToolTarget, Words};
 use crate::omp::tool::record::{self, TaskFrame, TaskRecord};
 
 /// `ompt_callbacks_t`.
@@ -272,7 +272,7 @@ impl Consumer for Ompt {
         }
     }
 
-    fn task_schedule(&self, _: &Thread, prior: &Task, status: Status, next: Option<&Task>) {
+    fn task_schedule(&self, _: &Thread, prior: &Task, status: TaskStatus, next: Option<&Task>) {
         if let Some(call) = callback!(TASK_SCHEDULE: TaskSchedule) {
             // SAFETY: *word and type*.
             unsafe { call(data_of(prior), status as u32, next.map_or(ptr::null_mut(), data_of)) };

@@ -10,11 +10,10 @@ use core::ptr;
 use super::callbacks::{callback, code, data_of};
 use super::types::{AT_ONCE, Data, NO_ADDRESS, NOWAIT};
 use crate::omp::device::{self, DeviceSlot};
+use crate::omp::extension::tools::kinds::ToolEndpoint;
 use crate::omp::task::TaskFlags;
 use crate::omp::team::ON_HOST;
-use crate::omp::tool::event::{
-    DeviceOp, EventSite, ToolDataOp, ToolEndpoint, ToolMapping, ToolTarget, Words,
-};
+use crate::omp::tool::event::{DeviceOp, EventSite, ToolDataOp, ToolMapping, ToolTarget, Words};
 use crate::omp::tool::{record, unique_id};
 
 /// A device's number for tools: the host has the one that the program knows it by.

@@ -15,7 +15,7 @@
 //! threads end for it.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use std::sync::Once;
 
 use super::hook::{self, region};
@@ -23,6 +23,7 @@ use super::{ConsumerSlot, attach, detach};
 use crate::omp::device;
 use crate::omp::env;
 use crate::omp::exit;
+use crate::omp::extension::tools;
 use crate::omp::thread::CurrentThread;
 
 mod callbacks;
@@ -38,16 +39,6 @@ pub use search::{may_find_tool, start_next};
 
 /// What the tool's `ompt_start_tool` has returned; null where there is no tool, or it has finished.
 static TOOL: AtomicPtr<StartResult> = AtomicPtr::new(core::ptr::null_mut());
-
-/// No thread has looked for a tool yet, and one is wanted as far as is known.
-static WANTED: AtomicBool = AtomicBool::new(true);
-
-/// May there be a tool that has not been looked for? One load.
-#[inline(always)]
-pub fn is_wanted() -> bool {
-    // ORDERING: Relaxed; who asks once too often finds that it has been looked for.
-    WANTED.load(Ordering::Relaxed)
-}
 
 /// The kernel thread that starts the tool, 0 while none does.
 static STARTER: AtomicI32 = AtomicI32::new(0);
@@ -69,7 +60,7 @@ pub fn start() {
             initialize(search::find());
         }
         STARTER.store(0, Ordering::Relaxed);
-        WANTED.store(false, Ordering::Relaxed);
+        tools::has_come();
     });
 }
 
