@@ -41,12 +41,12 @@ use std::sync::Arc;
 use super::agents;
 use super::extension::check::{self, WaitTarget};
 use super::extension::offload::{self, NodeMark, QueuedWork};
+use super::extension::tools;
 use super::queue;
 use super::task::{self, Task, TaskFlags};
 use super::taskgraph;
 use super::team::Team;
 use super::thread::{CurrentThread, Thread};
-use super::tool;
 
 mod members;
 mod mutexes;
@@ -117,8 +117,8 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
     if let Some(mark) = offload::node_made(task_ref) {
         entered.get().set_offload_mark(mark);
     }
-    if tool::is_on() {
-        entered.get().set_mark(tool::hook::task::mark(task_ref));
+    if tools::is_on() {
+        entered.get().set_mark(tools::task::mark(task_ref));
     }
     task_ref.set_node(node);
     enter(here, &entered, items);
@@ -210,9 +210,9 @@ pub fn wait_and_hold(
     here: CurrentThread,
     items: impl Iterator<Item = Dependence> + Clone,
 ) -> Option<NonNull<Node>> {
-    let waiter = tool::hook::task::wait_begins(here, items.clone());
+    let waiter = tools::task::wait_begins(here, items.clone());
     let held = wait_for_all(here, items);
-    tool::hook::task::wait_ends(here, waiter);
+    tools::task::wait_ends(here, waiter);
     offload::host_looks();
     taskgraph::joined(here, taskgraph::RecordedWait::Other);
     held
@@ -248,7 +248,7 @@ fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Depen
     let table = DependTable::of(here.task);
     // A task whose only edge is linked without a guard may be gone before the edge is reported to
     // tools.
-    let only = items.size_hint().1 == Some(1) && !tool::is_on();
+    let only = items.size_hint().1 == Some(1) && !tools::is_on();
     let mut found: Vec<Arc<MutexesMutex>> = Vec::new();
     for item in items {
         if let Some(mutex) = table.enter(node, item, only)

@@ -80,13 +80,13 @@ use super::affinity::hint;
 use super::agents::{self, AgentCaller};
 use super::env;
 use super::extension::offload;
+use super::extension::tools;
 use super::outside;
 use super::stats;
 use super::task::{self, Task, TaskFlags};
 use super::team::Team;
 use super::team_queue::TeamQueueSearch;
 use super::thread::{CurrentThread, Thread};
-use super::trace;
 
 mod run_next;
 
@@ -653,7 +653,7 @@ fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
     // SAFETY: a stolen task belongs to this thread.
     let its = unsafe { task.as_ref() };
     agents::leaves_deque(its);
-    trace::note_steal(victim, its);
+    tools::task::stolen(victim, its);
     if !victim.deque.is_empty() {
         team.wake_one(); // wake-ups spread from thief to thief
     }

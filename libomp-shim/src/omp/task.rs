@@ -29,13 +29,14 @@ use super::agents;
 use super::depend::{DependTable, Node};
 use super::env;
 use super::extension::offload;
+use super::extension::side::SideBlock;
+use super::extension::tools;
 use super::icv::Icv;
 use super::taskgraph;
 use super::taskgroup::Taskgroup;
 use super::team::Team;
 use super::team_queue::TeamQueueMark;
 use super::thread::{CurrentThread, Thread};
-use super::tool::{self, record::TaskRecord};
 
 mod constructs;
 mod counts;
@@ -56,6 +57,9 @@ pub use spares::Spares;
 pub use tied::Tied;
 
 use counts::{FRESH, free};
+
+/// What tools keep with a task.
+pub type TaskSide = SideBlock<12>;
 
 /// Properties of a task, fixed before the task starts.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -99,22 +103,22 @@ impl TaskFlags {
     pub const OFFLOAD_AT_END: Self = Self(8192 | 32768);
     /// The task's next child queues its work on a device.
     pub const WISHES: Self = Self(16384);
-    /// A record for tools is behind the task's payload ([`super::tool::record`]).
-    pub const RECORDED: Self = Self(65536);
-    /// For tools: the task is run at once, although it might have been deferred.
-    pub const INCLUDED: Self = Self(131072);
-    /// For tools: the task stands for a wait.
-    pub const WAITS: Self = Self(262_144);
+    /// A side block is behind the task's payload ([`super::extension::side`]): the task is reported
+    /// to tools.
+    pub const SIDE: Self = Self(65536);
     /// The task's children are recorded ([`super::taskgraph`]).
     pub const RECORDS: Self = Self(524_288);
-    /// For tools: a target task.
+    /// A target task.
     pub const TARGET: Self = Self(1_048_576);
-    /// For the trace, which leaves the task out: the time in which it runs is measured.
-    pub const TIMED: Self = Self(2_097_152);
     /// Free agents may run the task ([`super::agents`]).
     pub const POOL: Self = Self(4_194_304);
     /// Free agents may run the task's next child.
     pub const POOLS: Self = Self(8_388_608);
+
+    /// Properties that extensions name, and that mean nothing to the host.
+    pub const EXTENSION: [Self; 3] = [Self(131_072), Self(262_144), Self(2_097_152)];
+    /// All of these.
+    pub const EXTENSIONS: Self = Self::EXTENSION[0].with(Self::EXTENSION[1]).with(Self::EXTENSION[2]);
 
     /// Returns the union of both sets.
     #[must_use]
@@ -284,34 +288,38 @@ impl Task {
     /// Allocates an explicit task, a child of `here.task`, with `payload` bytes (16-aligned) behind
     /// the descriptor. The task does not count as created before [`submit`] or [`run_undeferred`].
     pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
-        if tool::is_on() {
-            Self::allocate_recorded(here, payload, run, flags)
+        if tools::is_on() {
+            Self::allocate_with_side(here, payload, run, flags)
         } else {
             Self::allocate_plain(here, payload, run, flags)
         }
     }
 
-    /// [`Task::allocate`] for a task of the program, which the trace may leave out
-    /// ([`super::trace::Thin`]).
+    /// [`Task::allocate`] for a task of the program, of which tools may not want to hear.
     pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
-        if tool::is_on() && !here.thread.tool.thin.skips() {
-            Self::allocate_recorded(here, payload, run, flags)
+        if tools::task::is_wanted(here) {
+            Self::allocate_with_side(here, payload, run, flags)
         } else {
             Self::allocate_plain(here, payload, run, flags)
         }
     }
 
-    /// [`Task::allocate`] with a record for tools behind the payload.
+    /// [`Task::allocate`] with a side block behind the payload.
     #[cold]
     #[inline(never)]
-    fn allocate_recorded(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
-        let start = payload.saturating_add(align_of::<TaskRecord>() - 1) & !(align_of::<TaskRecord>() - 1);
-        let block = Self::allocate_plain(here, start.saturating_add(tool::record::BYTES), run, flags);
-        // SAFETY: the block is fresh and has room for the record.
+    fn allocate_with_side(
+        here: CurrentThread,
+        payload: usize,
+        run: RunFn,
+        flags: TaskFlags,
+    ) -> NonNull<Task> {
+        let start = payload.saturating_add(align_of::<TaskSide>() - 1) & !(align_of::<TaskSide>() - 1);
+        let block = Self::allocate_plain(here, start.saturating_add(size_of::<TaskSide>()), run, flags);
+        // SAFETY: the block is fresh and has room for the side block.
         unsafe {
             let task = block.as_ref();
-            task.payload().add(start).cast::<TaskRecord>().write(TaskRecord::default());
-            task.set_flags(task.flags().with(TaskFlags::RECORDED));
+            task.payload().add(start).cast::<TaskSide>().write(TaskSide::new());
+            task.set_flags(task.flags().with(TaskFlags::SIDE));
         }
         block
     }
@@ -384,12 +392,12 @@ impl Task {
         if parent.flags().has(TaskFlags::WISHES) { offload::child_made(parent, self, flags) } else { flags }
     }
 
-    /// Copies this unsubmitted task with its payload, as another child of `here.task`. The record
-    /// for tools is not copied, because the copy may be reported where this task is not.
+    /// Copies this unsubmitted task with its payload, as another child of `here.task`. The side block
+    /// is not copied, because the copy may be reported where this task is not.
     pub fn duplicate_for(&self, here: CurrentThread) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
-        let copy = Self::generate(here, size, run, self.flags().without(TaskFlags::RECORDED));
+        let copy = Self::generate(here, size, run, self.flags().without(TaskFlags::SIDE));
         // SAFETY: both payloads have `size` bytes and do not overlap.
         unsafe {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
@@ -432,7 +440,18 @@ impl Task {
     }
     /// Returns the number of the front's bytes behind the descriptor.
     pub fn data_size(&self) -> usize {
-        self.payload.get() - if self.flags().has(TaskFlags::RECORDED) { tool::record::BYTES } else { 0 }
+        self.payload.get() - if self.flags().has(TaskFlags::SIDE) { size_of::<TaskSide>() } else { 0 }
+    }
+    /// Returns what tools keep with the task; `None` if it is not reported. The first word is the
+    /// base of the runtime's frame that has called the task's code.
+    pub fn side(&self) -> Option<&TaskSide> {
+        if !self.is_explicit() {
+            return None;
+        }
+        self.flags().has(TaskFlags::SIDE).then(|| {
+            // SAFETY: `allocate_with_side` has written it, at the end of the payload.
+            unsafe { &*self.payload().add(self.data_size()).cast::<TaskSide>() }
+        })
     }
     /// Returns the function that runs the task.
     pub fn code(&self) -> Option<RunFn> {
@@ -480,10 +499,10 @@ impl Task {
         self.affinity.set(key);
     }
     /// Returns true if tools are notified of the task's events: it is an implicit task, or has a
-    /// record.
+    /// side block.
     #[inline(always)]
     pub fn is_reported(&self) -> bool {
-        self.flags().0 & (TaskFlags::EXPLICIT.0 | TaskFlags::RECORDED.0) != TaskFlags::EXPLICIT.0
+        self.flags().0 & (TaskFlags::EXPLICIT.0 | TaskFlags::SIDE.0) != TaskFlags::EXPLICIT.0
     }
     /// Returns true for an explicit task.
     #[inline(always)]

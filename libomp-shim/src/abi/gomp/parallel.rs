@@ -5,20 +5,20 @@ use core::ptr;
 
 use crate::omp::extension::check::BarrierKind;
 use crate::omp::extension::tools::kinds::SyncKind;
+use crate::omp::extension::tools::{self, frame};
 use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, ParallelRequest};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::{self, code};
 
 /// An outlined function of GCC's.
 pub type OutlinedFunction = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// Calls an outlined function with its data.
 unsafe fn call(thread: &Thread, body: &Body) {
-    if tool::is_on() {
+    if tools::is_on() {
         // SAFETY: as below.
-        unsafe { code::call(body.function, body.data as usize, 0, thread.tool.task.frame.exit.as_ptr()) };
+        unsafe { frame::call(body.function, body.data as usize, 0, thread.tool.task.frame.exit.as_ptr()) };
         return;
     }
     // SAFETY: `body_of` stored a `OutlinedFunction` and the data the compiler made for it.

@@ -22,9 +22,10 @@ use crate::omp::device::flags::STAYS_RESIDENT;
 use crate::omp::device::interface::{Convention, DeviceCode};
 use crate::omp::device::place::{AnnouncedRegion, Reservation};
 use crate::omp::device::{self, ConstructDevice, DeviceSlot, array, choose, mandatory};
+use crate::omp::extension::tools;
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::hook::{device as hook, task as task_hook};
+use crate::omp::tool::hook::device as hook;
 use crate::omp::{depend, report, target};
 use kinds::{FIRSTPRIVATE, GompMapArrays};
 
@@ -332,7 +333,7 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
         // SAFETY: as the caller says.
         depend::submit(here, task, unsafe { front::items(depend) });
     }
-    task_hook::made(here);
+    tools::task::made(here);
 }
 
 /// `target`.

@@ -11,10 +11,9 @@ use ult::debug::DebugEntry;
 use super::parallel::OutlinedFunction;
 use crate::omp::depend::{self, Dependence, DependenceKind};
 use crate::omp::extension::check;
+use crate::omp::extension::tools::{self, frame};
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::{self, code, hook};
-use crate::omp::trace;
 use crate::omp::{taskgraph, taskgroup};
 
 /// Builds a task's argument block from the generating task's data.
@@ -63,10 +62,8 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
     // SAFETY: as the caller promises.
     unsafe {
-        match tool::record_if_notified(task) {
-            Some(record) => {
-                _ = code::call(function as *const (), data as usize, 0, record.frame.exit.as_ptr())
-            }
+        match tools::task::exit_frame(task) {
+            Some(exit) => _ = frame::call(function as *const (), data as usize, 0, exit),
             None => core::mem::transmute::<usize, OutlinedFunction>(function)(data),
         }
     }
@@ -118,7 +115,7 @@ pub unsafe fn create(
 fn set_code(task: &Task, function: OutlinedFunction, block: *mut c_void) {
     task.front[FUNCTION].set(function as usize);
     task.front[ARGUMENTS].set(block as usize);
-    trace::note_task(task, ptr::null(), function as usize);
+    tools::task::note_source(task, ptr::null(), function as usize);
 }
 
 /// Returns the argument block of a task that [`create`] made.
@@ -141,7 +138,7 @@ pub unsafe fn create_undeferred(
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
     }
-    let notified = tool::is_on() && !here.thread.tool.thin.skips();
+    let notified = tools::task::is_wanted(here);
     let task = if notified {
         Task::included::<true>(here, run, flags)
     } else {
@@ -219,7 +216,7 @@ pub unsafe fn run_on_own_data(
     flags: TaskFlags,
     depend: *mut *mut c_void,
 ) {
-    if tool::is_on() && !here.thread.tool.thin.skips_quick(here.task) {
+    if tools::task::is_heard_of(here) {
         // SAFETY: as the caller promises.
         return unsafe { run_on_own_data_reported(here, function, data, flags, depend) };
     }
@@ -241,28 +238,23 @@ unsafe fn run_on_own_data_reported(
     flags: TaskFlags,
     depend: *mut *mut c_void,
 ) {
-    let thin = &here.thread.tool.thin;
-    if thin.skips() {
-        // The trace leaves this task out, but not the task that runs it.
+    if !tools::task::is_wanted(here) {
+        // This task is left out, but not the task that runs it.
         let task = Task::included::<false>(here, run, flags);
-        thin.made();
-        let timed = thin.begins(here.task);
+        // SAFETY: the task is fresh.
+        tools::task::created(here, unsafe { task.as_ref() }, true);
         // SAFETY: the compiler's function is called on its data.
-        task::run_included::<false>(here, task, || unsafe { function(data) });
-        if timed {
-            trace::short_ends();
-        }
-        return;
+        return task::run_included::<true>(here, task, || unsafe { function(data) });
     }
     let task = Task::included::<true>(here, run, flags);
     // SAFETY: the task is fresh, and `depend` is the compiler's array.
     let task_ref = unsafe { task.as_ref() };
-    trace::note_task(task_ref, ptr::null(), function as usize);
+    tools::task::note_source(task_ref, ptr::null(), function as usize);
     // SAFETY: as above.
     unsafe { notify(here, task_ref, true, depend) };
     // SAFETY: the compiler's function is called on its data.
     task::run_included::<true>(here, task, || unsafe { call(task_ref, function as usize, data) });
-    hook::task::made(here);
+    tools::task::made(here);
 }
 
 /// Runs a task at once for which the compiler has passed a function that builds its block, or that
@@ -282,12 +274,12 @@ unsafe fn run_copy(
     let task = unsafe { create(here, function, arguments, flags) };
     // SAFETY: the task is fresh.
     unsafe { task.as_ref() }.set_priority(priority);
-    if tool::is_on() {
+    if tools::is_on() {
         // SAFETY: the task is fresh, and `depend` is the compiler's array.
         unsafe { notify(here, task.as_ref(), true, depend) };
     }
     task::run_at_once(here, task);
-    hook::task::made(here);
+    tools::task::made(here);
 }
 
 /// Makes and launches the task of [`GOMP_task`] if it is not run at once there.
@@ -378,7 +370,7 @@ unsafe fn launch(here: CurrentThread, task: NonNull<Task>, deferred: bool, depen
             task::run_at_once(here, task);
         }
     }
-    hook::task::made(here);
+    tools::task::made(here);
 }
 
 /// Records a task, if a graph is being recorded.
@@ -407,10 +399,10 @@ unsafe fn relocate(copy: &Task, _: usize, _: usize) {
 /// `depend` is null or the compiler's array.
 pub(super) unsafe fn notify(here: CurrentThread, task: &Task, at_once: bool, depend: *mut *mut c_void) {
     if depend.is_null() {
-        hook::task::created(here, task, at_once);
+        tools::task::created(here, task, at_once);
     } else {
         // SAFETY: as the caller promises.
-        hook::task::created_with(here, task, at_once, unsafe { items(depend) });
+        tools::task::created_with(here, task, at_once, unsafe { items(depend) });
     }
 }
 
@@ -486,7 +478,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
         let task = create_undeferred(here, nothing, arguments, TaskFlags::default());
         notify(here, task.as_ref(), false, depend);
         depend::submit(here, task, items(depend));
-        hook::task::made(here);
+        tools::task::made(here);
     }
 }
 

@@ -13,7 +13,6 @@ use crate::omp::task::{self, TaskFlags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::hook;
 
 const UP: c_uint = 1 << 8;
 const GRAINSIZE: c_uint = 1 << 9;
@@ -118,14 +117,14 @@ unsafe fn launch(
         let task = front::create(here, function, arguments, properties);
         set_bounds(front::block_of(task.as_ref()));
         task.as_ref().set_priority(priority);
-        hook::task::created(here, task.as_ref(), !deferred);
-        hook::task::is_part(task.as_ref(), begin, end - begin);
+        tools::task::created(here, task.as_ref(), !deferred);
+        tools::task::is_part(task.as_ref(), begin, end - begin);
         if deferred {
             task::defer(here, task);
         } else {
             task::run_at_once(here, task);
         }
-        hook::task::made(here);
+        tools::task::made(here);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::omp::report;
 use crate::omp::task::Task;
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Pushed, Thread};
-use crate::omp::tool::{self, hook};
+use crate::omp::tool::hook;
 use crate::omp::trace;
 
 /// Source location that the compiler passes first (`ident_t`); not looked into here.
@@ -42,16 +42,16 @@ unsafe fn source(location: Location) -> *const c_char {
 /// As [`source`].
 #[inline(always)]
 pub unsafe fn note_task(location: Location, task: &Task, code: usize) {
-    if tool::is_on() {
+    if tools::is_on() {
         // SAFETY: as the caller says.
-        trace::note_task(task, unsafe { source(location) }, code);
+        tools::task::note_source(task, unsafe { source(location) }, code);
     }
 }
 
 /// The trace learns where the region is that is forked next.
 #[inline(always)]
 fn note_region(location: Location) {
-    if tool::is_on() {
+    if tools::is_on() {
         // SAFETY: compiled code passes its own location.
         trace::note_region(unsafe { source(location) });
     }

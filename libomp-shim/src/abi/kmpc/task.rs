@@ -14,9 +14,9 @@ use crate::omp::affinity::hint;
 use crate::omp::agents;
 use crate::omp::depend::{self, Dependence, DependenceKind};
 use crate::omp::extension::check;
+use crate::omp::extension::tools::{self, frame};
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::{self, code, hook};
 use crate::omp::{taskgraph, taskgroup};
 
 /// `kmp_task_t`: what the compiler knows about a task. The task's private variables follow.
@@ -81,14 +81,9 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: the compiler's routine is called on its own task.
     unsafe {
         if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
-            match tool::record_if_notified(task) {
-                Some(record) => {
-                    _ = code::call(
-                        routine as *const (),
-                        thread.gtid.get() as usize,
-                        kmp as usize,
-                        record.frame.exit.as_ptr(),
-                    )
+            match tools::task::exit_frame(task) {
+                Some(exit) => {
+                    _ = frame::call(routine as *const (), thread.gtid.get() as usize, kmp as usize, exit)
                 }
                 None => _ = routine(thread.gtid.get(), kmp),
             }
@@ -238,9 +233,9 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
 #[inline(never)]
 fn submit_watched(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task has not been submitted yet.
-    hook::task::created(here, unsafe { task.as_ref() }, false);
+    tools::task::created(here, unsafe { task.as_ref() }, false);
     task::submit(here, task);
-    hook::task::made(here);
+    tools::task::made(here);
 }
 
 /// [`__kmpc_omp_task`] under the name that compilers use for parts of untied tasks.
@@ -266,9 +261,9 @@ pub unsafe fn run_at_once(here: CurrentThread, task: *mut KmpTask) {
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
-        hook::task::created(here, task.as_ref(), true);
+        tools::task::created(here, task.as_ref(), true);
         task::run_at_once(here, task);
-        hook::task::made(here);
+        tools::task::made(here);
     }
 }
 
@@ -328,7 +323,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
-        hook::task::created_with(
+        tools::task::created_with(
             here,
             task.as_ref(),
             false,
@@ -337,7 +332,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
         let all = items(list, count).chain(items(noalias, count_noalias));
         taskgraph::record(here, task.as_ref(), is_plain(task.as_ref()), relocate, all.clone());
         depend::submit(here, task, all);
-        hook::task::made(here);
+        tools::task::made(here);
     }
     0
 }
@@ -428,11 +423,11 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     if task.flags().has(TaskFlags::DETACH) {
         task::announce(here, task);
     }
-    hook::task::created(here, task, true);
-    hook::task::begun(here.thread, task);
+    tools::task::created(here, task, true);
+    tools::task::begun(here.thread, task);
     task::begin(here.thread, task);
     task.goes_on_stack_of(here.task);
-    hook::task::called_by_program(task);
+    tools::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which restores the running task.
     unsafe { CurrentThread::set(here.thread, task) };
 }
@@ -471,8 +466,8 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
             task::end_included(here.thread, task);
         }
     }
-    if tool::is_on() {
-        hook::task::made(CurrentThread::get());
+    if tools::is_on() {
+        tools::task::made(CurrentThread::get());
     }
 }
 

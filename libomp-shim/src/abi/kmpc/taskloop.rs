@@ -12,7 +12,6 @@ use crate::omp::task::{Task, TaskFlags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::hook;
 
 /// Copies what a memory copy cannot (non-trivial firstprivates), and stores whether the part is the
 /// last.
@@ -112,7 +111,7 @@ unsafe fn run(
         // SAFETY: the pattern and its bounds are the compiler's.
         unsafe {
             let part = plan.part(here, first, begin, end - 1, end == trips);
-            hook::task::is_part(task_of(part).as_ref(), begin, end - begin);
+            tools::task::is_part(task_of(part).as_ref(), begin, end - begin);
             if condition == 0 {
                 task_of(part).as_ref().set_flags(task_of(part).as_ref().flags().with(TaskFlags::UNDEFERRED));
                 super::task::run_at_once(here, part);

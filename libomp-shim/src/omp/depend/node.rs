@@ -62,9 +62,9 @@ use ult::sanitize;
 use ult::worker::Worker;
 
 use super::super::extension::offload::{self, NodeMark};
+use super::super::extension::tools::{self, TaskMark};
 use super::super::report;
 use super::super::task::Task;
-use super::super::tool;
 use super::mutexes::MutexesMutex;
 
 mod queues;
@@ -172,7 +172,7 @@ pub(super) struct Rare {
     /// devices have asked for that. Nodes made before that, or by other functions, have no mark.
     offload: Cell<Option<NodeMark>>,
     /// What tools know about the task.
-    mark: Cell<(u64, u64)>,
+    mark: Cell<TaskMark>,
 }
 
 /// Edges in a chunk.
@@ -302,7 +302,7 @@ impl Node {
     }
 
     /// Sets what tools know about the task. The node is not published yet.
-    pub(super) fn set_mark(&self, mark: (u64, u64)) {
+    pub(super) fn set_mark(&self, mark: TaskMark) {
         self.rare.get_or_init(Box::default).mark.set(mark);
     }
 
@@ -334,7 +334,7 @@ impl Node {
         // no edge.
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
-            if hangs && tool::is_on() {
+            if hangs && tools::is_on() {
                 self.notify_edge(successor.get());
             }
         }
@@ -356,7 +356,7 @@ impl Node {
     fn notify_edge(&self, successor: &Self) {
         if let (Some(mine), NodeGoal::Task(task)) = (self.rare(), successor.goal()) {
             // SAFETY: the successor's guard is on, so it has not begun.
-            tool::hook::task::waits_for(mine.mark.get(), unsafe { task.as_ref() });
+            tools::task::waits_for(mine.mark.get(), unsafe { task.as_ref() });
         }
     }
 

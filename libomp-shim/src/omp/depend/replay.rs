@@ -5,10 +5,10 @@
 
 use core::ptr::NonNull;
 
+use super::super::extension::tools;
 use super::super::queue;
 use super::super::task::{self, Task};
 use super::super::thread::CurrentThread;
-use super::super::tool::{self, hook};
 use super::node::{Node, NodeGoal, TableRef};
 
 /// The neighbours of a task in the graph.
@@ -32,7 +32,7 @@ pub fn replay<'a>(
     for at in 0..count {
         let (task, links) = (make(at), links(at));
         nodes.push(launch(here, task, &links, &nodes));
-        hook::task::made(here);
+        tools::task::made(here);
     }
 }
 
@@ -52,8 +52,8 @@ fn launch(
     let fresh = unsafe { task.as_ref() };
     task::announce(here, fresh);
     let (node, entered) = Node::new(NodeGoal::Task(task));
-    if tool::is_on() {
-        entered.get().set_mark(hook::task::mark(fresh));
+    if tools::is_on() {
+        entered.get().set_mark(tools::task::mark(fresh));
     }
     fresh.set_node(node);
     for before in links.before.iter().filter_map(|&number| nodes[number as usize].as_ref()) {

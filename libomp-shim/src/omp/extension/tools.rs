@@ -7,6 +7,8 @@
 //! | file | events of |
 //! |---|---|
 //! | `kinds` | kinds of constructs, and what becomes of them |
+//! | `task` | explicit tasks |
+//! | `frame` | calls of the program's code whose frames tools know |
 //! | `wait` | barriers, `taskwait`, `taskgroup` |
 //! | `work` | loops, sections, `single`, `masked`, reductions, chunks |
 //! | `mutex` | locks, `critical`, `ordered`, `flush` |
@@ -22,22 +24,27 @@
 //! returns. Where two methods are a begin and an end, the second is called if and only if the first
 //! was, even if the extension came or went in between.
 
+use core::ffi::c_char;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use ult::watch;
 
 use super::linked;
 use super::side::Token;
+use crate::omp::depend::Dependence;
 use crate::omp::task::Task;
-use crate::omp::thread::CurrentThread;
+use crate::omp::thread::{CurrentThread, Thread};
 
+pub mod frame;
 pub mod kinds;
 pub mod mutex;
 pub mod other;
+pub mod task;
 pub mod wait;
 pub mod work;
 
-use kinds::{Chunk, SyncKind, ToolEndpoint, ToolMutex, ToolWork};
+use kinds::{Chunk, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
 
 /// The bits of tools and of the trace.
 const WATCHES: u32 = super::TOOL_WATCHES | super::TRACE_WATCHES;
@@ -74,6 +81,16 @@ pub fn may_find_tool() -> bool {
     linked().tools.may_find_tool()
 }
 
+/// What the extension keeps of a task that others wait for, and which may be gone when that is
+/// reported.
+#[derive(Clone, Copy, Default)]
+pub struct TaskMark {
+    /// The extension's.
+    pub word: u64,
+    /// The extension's.
+    pub number: u64,
+}
+
 /// What the host's OpenMP tells tools and the trace, and asks them. By default nothing is done.
 #[allow(unused_variables, reason = "nothing is done by default")]
 pub trait Tools: Sync {
@@ -89,6 +106,57 @@ pub trait Tools: Sync {
     fn may_find_tool(&self) -> bool {
         false
     }
+
+    // ---- `task` ----
+
+    /// Does the task that the running thread makes next have a side block, so that it is reported?
+    /// Asked once per task of the program.
+    fn wants_task(&self, here: CurrentThread) -> bool {
+        true
+    }
+    /// [`Tools::wants_task`] is to be asked for the task that the running task makes, and runs at
+    /// once. False: nothing of that task is reported, not even that it was made.
+    fn hears_of_included_task(&self, here: CurrentThread) -> bool {
+        true
+    }
+    /// The running task has made `task`, and may run it `at_once`. `items`: its dependences, if it
+    /// is reported and has some. The running task stays in the call until
+    /// [`Tools::task_making_ends`].
+    fn task_made(&self, here: CurrentThread, task: &Task, at_once: bool, items: Option<&[Dependence]>) {}
+    /// The call that has made a task returns to the program.
+    fn task_making_ends(&self, here: CurrentThread) {}
+    /// What is kept of `task`, which has been made: others may wait for it.
+    fn mark(&self, task: &Task) -> TaskMark {
+        TaskMark::default()
+    }
+    /// `second`, which the running task has made, waits for the task that was marked.
+    fn task_waits_for(&self, first: TaskMark, second: &Task) {}
+    /// `thread` begins `task`, or goes on with its next part. The task is not the running one yet.
+    fn task_begins(&self, thread: &Thread, task: &Task) {}
+    /// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the
+    /// running one no more, and not complete yet.
+    fn task_ends(&self, thread: &Thread, task: &Task, status: TaskStatus) {}
+    /// The program's own code runs `task`, between two calls.
+    fn task_is_called_by_program(&self, task: &Task) {}
+    /// `task` does so many iterations of a taskloop, from this one. It is about to be submitted.
+    fn task_is_part(&self, task: &Task, first: u64, count: u64) {}
+    /// Where the code of `task` is, which has not been submitted. `location`: as compilers pass it,
+    /// or null.
+    fn task_source(&self, task: &Task, location: *const c_char, code: usize) {}
+    /// The calling thread has stolen `task` from `victim`.
+    fn task_stolen(&self, victim: &Thread, task: &Task) {}
+    /// `taskwait` with dependences begins. The task that is returned stands for the wait.
+    fn taskwait_begins(&self, here: CurrentThread, items: &[Dependence]) -> Option<NonNull<Task>> {
+        None
+    }
+    /// It is over. `waiter` is the task that stood for it, and is freed here.
+    fn taskwait_ends(&self, here: CurrentThread, waiter: NonNull<Task>) {}
+    /// The running task is about to run others in a `taskyield`.
+    fn yield_begins(&self, here: CurrentThread) {}
+    /// It goes on.
+    fn yield_ends(&self, here: CurrentThread) {}
+    /// The event of `task` is about to be fulfilled, by the running code.
+    fn event_fulfilled(&self, task: &Task, body_is_done: bool) {}
 
     // ---- `wait` ----
 

@@ -17,7 +17,6 @@ use super::super::extension::tools;
 use super::super::extension::tools::kinds::SyncKind;
 use super::super::taskgraph;
 use super::super::thread::CurrentThread;
-use super::super::tool::hook;
 use super::super::{queue, races, yielding};
 use super::counts::WAITING;
 use super::{Task, TaskFlags, run_at_once};
@@ -242,7 +241,7 @@ pub fn taskyield(here: CurrentThread) {
 
 #[inline(never)]
 fn yield_to_tasks(here: CurrentThread) {
-    hook::task::yields(here, || {
+    tools::task::yields(here, || {
         queue::run_some(here, 1);
         yielding::let_others_run_now_and_then(here.thread);
     });

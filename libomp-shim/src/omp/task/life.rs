@@ -21,7 +21,6 @@ use super::super::queue;
 use super::super::races;
 use super::super::taskgroup::Taskgroup;
 use super::super::thread::{CurrentThread, Thread};
-use super::super::tool::{self, hook};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
 use super::{Task, TaskFlags, announce};
 
@@ -53,7 +52,7 @@ pub fn run_at_once(here: CurrentThread, task: NonNull<Task>) {
 }
 
 /// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`.
-/// `NOTIFIED` means that tools are notified, as [`tool::is_on`] has returned.
+/// `NOTIFIED` means that tools are notified, as [`tools::is_on`] has returned.
 #[inline(always)]
 pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Task>, body: impl FnOnce()) {
     // SAFETY: the task belongs to the caller.
@@ -69,7 +68,7 @@ pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Tas
 /// creator cannot continue before the end of the task.
 #[inline(always)]
 fn include<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
-    if tool::is_on() { include_cold(here, task, run) } else { include_as::<false, R>(here, task, run) }
+    if tools::is_on() { include_cold(here, task, run) } else { include_as::<false, R>(here, task, run) }
 }
 
 #[cold]
@@ -84,7 +83,7 @@ fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: NonNull<Task>,
     // SAFETY: the task's own reference keeps the task alive until `end_included`.
     let task_ref: &'static Task = unsafe { &*task.as_ptr() };
     if NOTIFIED {
-        hook::task::begun(here.thread, task_ref);
+        tools::task::begun(here.thread, task_ref);
     }
     begin(here.thread, task_ref);
     task_ref.goes_on_stack_of(here.task);
@@ -279,7 +278,7 @@ unsafe fn execute_as<const WATCHED: bool>(
     // SAFETY: the task's own reference keeps the task alive until `complete`.
     let task_ref = unsafe { task.as_ref() };
     if WATCHED {
-        hook::task::begun(thread, task_ref);
+        tools::task::begun(thread, task_ref);
     }
     begin(thread, task_ref);
     if WATCHED {
@@ -292,7 +291,7 @@ unsafe fn execute_as<const WATCHED: bool>(
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
     if WATCHED {
-        hook::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
+        tools::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
     }
     ult::worker::set_locals(before);
     if finished {
@@ -338,7 +337,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
 
 /// Notifies tools that the code of `task` has ended. The program has called that code itself.
 pub fn notify_end(thread: &Thread, task: &Task) {
-    hook::task::ended(thread, task, || status_at_end(task, true));
+    tools::task::ended(thread, task, || status_at_end(task, true));
 }
 
 /// Returns, for tools, how the task or a part of it has ended.
@@ -501,11 +500,11 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     }
     races::task_ends(task_ref);
     check::event_fulfilled(task_ref);
-    if tool::is_on() {
+    if tools::is_on() {
         // Tools are notified before the fulfilment, because the task may be gone after it. The
         // event is reported as late only if the body has certainly ended.
         // ORDERING: Acquire, as below.
-        hook::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);
+        tools::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);
     }
     // ORDERING: AcqRel, pairs with `body_done`.
     let before = task_ref.event.fetch_or(EVENT_FULFILLED, Ordering::AcqRel);

@@ -34,10 +34,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::agents;
 use super::depend::{self, Links};
 use super::extension::offload;
+use super::extension::tools;
 use super::task::{self, RunFn, Task, TaskFlags};
 use super::taskgroup::{self, Taskgroup};
 use super::thread::CurrentThread;
-use super::tool::hook;
 
 mod edges;
 mod recording;
@@ -213,7 +213,7 @@ impl Recorded {
             }
             fresh.set_priority(self.priority);
             fresh.set_affinity(self.affinity);
-            hook::task::created(here, fresh, false);
+            tools::task::created(here, fresh, false);
         }
         task
     }

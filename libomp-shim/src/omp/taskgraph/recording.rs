@@ -15,8 +15,8 @@ pub type Relocate = unsafe fn(&Task, usize, usize);
 const KNOWN: TaskFlags = TaskFlags::EXPLICIT
     .with(TaskFlags::UNTIED)
     .with(TaskFlags::FINAL)
-    .with(TaskFlags::RECORDED)
-    .with(TaskFlags::INCLUDED);
+    .with(TaskFlags::SIDE)
+    .with(TaskFlags::EXTENSIONS);
 
 /// What has been written down.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Recording {
         if data.iter().skip(1).any(|word| (from..from + bytes as u64).contains(word)) {
             return;
         }
-        let flags = task.flags().without(TaskFlags::RECORDED.with(TaskFlags::INCLUDED));
+        let flags = task.flags().without(TaskFlags::SIDE.with(TaskFlags::EXTENSIONS));
         let front = [task.front[0].get(), task.front[1].get()];
         let (from, priority, affinity) = (task.payload() as usize, task.priority(), task.affinity());
         if let Some(run) = task.code() {

@@ -1,4 +1,4 @@
-//! Where in the program a call comes from, and calls whose frames are known.
+//! Where in the program a call comes from.
 //!
 //! The entry points pass no return addresses down: a consumer's question is answered by unwinding
 //! the stack up to the first frame that is not the library's. That costs about a microsecond while
@@ -78,50 +78,4 @@ pub fn caller() -> CodeCaller {
     // SAFETY: the function above, and a cell that outlives the call.
     unsafe { _Unwind_Backtrace(step, (&raw const found).cast_mut().cast()) };
     found.get()
-}
-
-/// Calls `function(first, second)` from a frame whose base it writes to `exit` before.
-///
-/// # Safety
-/// A function of the C calling convention that takes no more than these arguments, and what it asks
-/// of them; `exit` may be written.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn call(
-    function: *const (),
-    first: usize,
-    second: usize,
-    exit: *mut usize,
-) -> usize {
-    core::arch::naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "mov [rcx], rbp",
-        "mov rax, rdi",
-        "mov rdi, rsi",
-        "mov rsi, rdx",
-        "call rax",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-    )
-}
-
-/// As above, where the frame is not noted.
-///
-/// # Safety
-/// As above.
-#[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn call(function: *const (), first: usize, second: usize, _exit: *mut usize) -> usize {
-    // SAFETY: as the caller says.
-    unsafe {
-        core::mem::transmute::<*const (), extern "C-unwind" fn(usize, usize) -> usize>(function)(
-            first, second,
-        )
-    }
 }

@@ -6,6 +6,7 @@ use core::cell::Cell;
 use super::code;
 use crate::omp::depend::Dependence;
 use crate::omp::device::DeviceSlot;
+use crate::omp::extension::tools::TaskMark;
 use crate::omp::extension::tools::kinds::{Chunk, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
 use crate::omp::task::Task;
 use crate::omp::team::{ON_HOST, Team};
@@ -173,9 +174,8 @@ pub trait Consumer: Sync {
     /// An iteration of a doacross loop, by its loop variables: it is a `source`, or the site's task
     /// waits for it.
     fn iteration(&self, site: &EventSite, source: bool, values: &[i64]) {}
-    /// The second task waits for the first, which is perhaps complete by now: of that one the word
-    /// that was kept with it, of both their numbers.
-    fn task_dependence(&self, site: &EventSite, first: (u64, u64), second: &Task) {}
+    /// The second task waits for the first, which is perhaps complete by now.
+    fn task_dependence(&self, site: &EventSite, first: TaskMark, second: &Task) {}
     /// The thread stops running `prior` and goes on with `next`, which is `None` where it goes on
     /// with what it did.
     fn task_schedule(&self, thread: &Thread, prior: &Task, status: TaskStatus, next: Option<&Task>) {}

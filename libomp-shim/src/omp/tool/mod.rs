@@ -54,8 +54,6 @@ use std::sync::OnceLock;
 use ult::watch;
 
 use super::extension::{TOOL_WATCHES, TRACE_WATCHES};
-use super::task::Task;
-
 pub mod code;
 pub mod event;
 pub mod first;
@@ -118,12 +116,6 @@ fn notify(event: impl Fn(&dyn Consumer)) {
             event(*consumer);
         }
     }
-}
-
-/// The record of `task` while a consumer is notified, if the task has one.
-#[inline(always)]
-pub fn record_if_notified(task: &Task) -> Option<&record::TaskRecord> {
-    if is_on() && task.is_reported() { record::of(task) } else { None }
 }
 
 /// A number that no other call returns; never 0.

@@ -1,7 +1,7 @@
 //! What is kept with threads, teams and tasks for consumers.
 //!
 //! Threads and teams have their records always; an explicit task has one behind its payload if a
-//! consumer was notified when it was made ([`TaskFlags::RECORDED`]). An implicit task's is its
+//! consumer was notified when it was made ([`Task::side`]). An implicit task's is its
 //! thread's.
 //!
 //! Records are written by code that runs in the name of the thread or task they belong to, or by
@@ -9,9 +9,11 @@
 //! for tools are theirs: what they do with them is between them and their threads.
 
 use core::cell::Cell;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
+use crate::omp::extension::side::SideRecord;
 use crate::omp::extension::tools::kinds::ConstructKind;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
@@ -40,13 +42,20 @@ pub const PROGRAM_BASE: i32 = 0x21;
 /// Where the stack of a frame of the program ends.
 pub const PROGRAM_STACK: i32 = 0x11;
 
+/// For tools: the task is run at once, although it might have been deferred.
+pub const INCLUDED: TaskFlags = TaskFlags::EXTENSION[0];
+/// For tools: the task stands for a wait.
+pub const WAITS: TaskFlags = TaskFlags::EXTENSION[1];
+/// For the trace, which leaves the task out: the time in which it runs is measured.
+pub const TIMED: TaskFlags = TaskFlags::EXTENSION[2];
+
 /// With a task.
 #[repr(C, align(16))]
 pub struct TaskRecord {
+    /// Where its code is. The host writes the first word, see [`Task::side`].
+    pub frame: TaskFrame,
     /// The tool's word.
     pub data: Cell<u64>,
-    /// Where its code is.
-    pub frame: TaskFrame,
     /// A number that no other task has; 0 if the task was not reported.
     pub id: Cell<u64>,
     /// A word for the trace.
@@ -120,10 +129,10 @@ impl Default for TaskRecord {
     }
 }
 
-/// Bytes behind the payload of a task that has one.
-pub const BYTES: usize = 96;
+const _: () = assert!(offset_of!(TaskRecord, frame) + offset_of!(TaskFrame, exit) == 0);
 
-const _: () = assert!(size_of::<TaskRecord>() <= BYTES);
+// SAFETY: numbers, null pointers and `false`.
+unsafe impl SideRecord for TaskRecord {}
 
 /// With a construct of a device, as long as it lasts.
 pub struct ConstructRecord {
@@ -210,10 +219,8 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
     if !task.is_explicit() {
         return Some(&task.thread().tool.task);
     }
-    task.flags().has(TaskFlags::RECORDED).then(|| {
-        // SAFETY: `Task::allocate` made room for it, and wrote it, at the end of the payload.
-        unsafe { &*task.payload().add(task.payload_size() - BYTES).cast::<TaskRecord>() }
-    })
+    // SAFETY: the blocks of tasks have this record.
+    task.side().map(|side| unsafe { side.record::<TaskRecord>() })
 }
 
 /// The construct of a device that `task` carries out, if the construct is reported.

@@ -6,6 +6,7 @@
 
 use core::ffi::c_char;
 
+use crate::omp::extension::tools::TaskMark;
 use crate::omp::extension::tools::kinds::{SyncKind, TaskStatus, ToolEndpoint, ToolMutex};
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
@@ -21,17 +22,10 @@ pub struct Recorder;
 
 /// Where the code of a task is, which has not been submitted. `location`: as compilers pass it, or
 /// null.
-#[inline(always)]
 pub fn note_task(task: &Task, location: *const c_char, code: usize) {
-    if is_attached(ConsumerSlot::Trace) && task.is_reported() {
-        note_task_cold(task, location, code);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn note_task_cold(task: &Task, location: *const c_char, code: usize) {
-    if let Some(record) = record::of(task) {
+    if is_attached(ConsumerSlot::Trace)
+        && let Some(record) = record::of(task)
+    {
         record.trace.set(names::place(location, code));
     }
 }
@@ -46,11 +40,9 @@ pub fn note_region(location: *const c_char) {
     }
 }
 
-/// `task` has been stolen from `victim`, by the calling thread.
-#[inline(always)]
-pub fn note_steal(victim: &Thread, task: &Task) {
+/// A task has been stolen from `victim`, by the calling thread.
+pub fn note_steal(victim: &Thread) {
     if is_attached(ConsumerSlot::Trace)
-        && task.is_reported()
         && let Some(worker) = victim.host()
     {
         put(TraceKind::StealTask, worker.index(), 0, 0);
@@ -159,7 +151,7 @@ impl Consumer for Recorder {
 
     fn task_create(&self, site: &EventSite, task: &Task, _: bool) {
         match record::of(task) {
-            Some(record) if task.flags().has(TaskFlags::WAITS) => {
+            Some(record) if task.flags().has(record::WAITS) => {
                 put(TraceKind::TaskCreate, 0, record.id.get(), record.trace.get())
             }
             Some(record) => site.thread.tool.thin.write(record.id.get(), record.trace.get()),
@@ -167,9 +159,9 @@ impl Consumer for Recorder {
         }
     }
 
-    fn task_dependence(&self, _: &EventSite, first: (u64, u64), second: &Task) {
+    fn task_dependence(&self, _: &EventSite, first: TaskMark, second: &Task) {
         if let Some(second) = number(second) {
-            put(TraceKind::Depend, 0, first.1, second);
+            put(TraceKind::Depend, 0, first.number, second);
         }
     }
 

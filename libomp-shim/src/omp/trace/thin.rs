@@ -329,7 +329,7 @@ impl Spans {
     /// said of what it runs.
     #[inline(always)]
     fn of(running: &Task) -> Option<&Self> {
-        if !running.flags().has(TaskFlags::EXPLICIT.with(TaskFlags::RECORDED)) {
+        if !running.flags().has(TaskFlags::EXPLICIT.with(TaskFlags::SIDE)) {
             return None;
         }
         record::of(running).map(|record| &record.spans).filter(|spans| spans.0.get() != 0)

@@ -28,7 +28,7 @@ mod mutex;
 mod other;
 pub mod region;
 mod table;
-pub mod task;
+mod task;
 mod wait;
 mod work;
 

@@ -1,12 +1,17 @@
 //! The table of the events, as the host's extension point asks for it.
 
+use core::ffi::c_char;
+use core::ptr::NonNull;
+
 use super::super::ompt;
-use super::{mutex, other, wait, work};
+use super::{mutex, other, task, wait, work};
+use crate::omp::depend::Dependence;
 use crate::omp::extension::side::Token;
-use crate::omp::extension::tools::Tools;
-use crate::omp::extension::tools::kinds::{Chunk, SyncKind, ToolEndpoint, ToolMutex, ToolWork};
+use crate::omp::extension::tools::kinds::{Chunk, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
+use crate::omp::extension::tools::{TaskMark, Tools};
 use crate::omp::task::Task;
-use crate::omp::thread::CurrentThread;
+use crate::omp::thread::{CurrentThread, Thread};
+use crate::omp::trace;
 
 /// Tools and the trace.
 pub struct ToolHooks;
@@ -18,6 +23,76 @@ impl Tools for ToolHooks {
 
     fn may_find_tool(&self) -> bool {
         ompt::may_find_tool()
+    }
+
+    // ---- `task` ----
+
+    fn wants_task(&self, here: CurrentThread) -> bool {
+        task::is_wanted(here)
+    }
+
+    fn hears_of_included_task(&self, here: CurrentThread) -> bool {
+        task::is_heard_of(here)
+    }
+
+    fn task_made(&self, here: CurrentThread, task: &Task, at_once: bool, items: Option<&[Dependence]>) {
+        task::created(here, task, at_once, items);
+    }
+
+    fn task_making_ends(&self, here: CurrentThread) {
+        task::made(here);
+    }
+
+    fn mark(&self, task: &Task) -> TaskMark {
+        task::mark(task)
+    }
+
+    fn task_waits_for(&self, first: TaskMark, second: &Task) {
+        task::waits_for(first, second);
+    }
+
+    fn task_begins(&self, thread: &Thread, task: &Task) {
+        task::begun(thread, task);
+    }
+
+    fn task_ends(&self, thread: &Thread, task: &Task, status: TaskStatus) {
+        task::ended(thread, task, status);
+    }
+
+    fn task_is_called_by_program(&self, task: &Task) {
+        task::called_by_program(task);
+    }
+
+    fn task_is_part(&self, task: &Task, first: u64, count: u64) {
+        task::is_part(task, first, count);
+    }
+
+    fn task_source(&self, task: &Task, location: *const c_char, code: usize) {
+        trace::note_task(task, location, code);
+    }
+
+    fn task_stolen(&self, victim: &Thread, _: &Task) {
+        trace::note_steal(victim);
+    }
+
+    fn taskwait_begins(&self, here: CurrentThread, items: &[Dependence]) -> Option<NonNull<Task>> {
+        Some(task::wait_begins(here, items))
+    }
+
+    fn taskwait_ends(&self, here: CurrentThread, waiter: NonNull<Task>) {
+        task::wait_ends(here, waiter);
+    }
+
+    fn yield_begins(&self, here: CurrentThread) {
+        task::yield_begins(here);
+    }
+
+    fn yield_ends(&self, here: CurrentThread) {
+        task::yield_ends(here);
+    }
+
+    fn event_fulfilled(&self, task: &Task, body_is_done: bool) {
+        task::fulfilled(task, body_is_done);
     }
 
     // ---- `wait` ----

@@ -15,132 +15,90 @@
 use core::ptr::{self, NonNull};
 
 use super::super::event::EventSite;
-use super::super::record;
-use super::super::{is_on, notify, unique_id};
+use super::super::record::{self, INCLUDED, TIMED, WAITS};
+use super::super::{notify, unique_id};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::depend::Dependence;
+use crate::omp::extension::tools::TaskMark;
 use crate::omp::extension::tools::kinds::{Chunk, TaskStatus};
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::trace;
 
-/// A task has been made by the running one, which may run it `at_once`. The caller goes on inside
-/// of the runtime until [`made`].
-#[inline(always)]
-pub fn created(here: CurrentThread, task: &Task, at_once: bool) {
-    if is_on() {
-        match task.is_reported() {
-            true => created_cold(here, task, at_once, false),
-            false => here.thread.tool.thin.made(),
-        }
+/// See [`Tools::wants_task`](crate::omp::extension::tools::Tools).
+pub fn is_wanted(here: CurrentThread) -> bool {
+    !here.thread.tool.thin.skips()
+}
+
+/// See [`Tools::hears_of_included_task`](crate::omp::extension::tools::Tools).
+pub fn is_heard_of(here: CurrentThread) -> bool {
+    !here.thread.tool.thin.skips_quick(here.task)
+}
+
+/// See [`Tools::task_made`](crate::omp::extension::tools::Tools).
+pub fn created(here: CurrentThread, task: &Task, at_once: bool, items: Option<&[Dependence]>) {
+    if !task.is_reported() {
+        return here.thread.tool.thin.made();
     }
-}
-
-/// The call that has made a task returns to the program.
-#[inline(always)]
-pub fn made(here: CurrentThread) {
-    if is_on() && here.task.is_reported() {
-        made_cold(here);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn made_cold(here: CurrentThread) {
-    resumed(here);
-    leave(here.task);
-}
-
-#[cold]
-#[inline(never)]
-fn created_cold(here: CurrentThread, task: &Task, at_once: bool, has_dependences: bool) {
     resumed(here);
     if let Some(record) = record::of(task) {
         record.id.set(unique_id());
     }
     if at_once || task::includes(here, task.flags()) {
-        task.set_flags(task.flags().with(TaskFlags::INCLUDED));
+        task.set_flags(task.flags().with(INCLUDED));
     }
     let caller = caller_if_wanted();
     if let Some(caller) = caller {
         enter(here.task, caller);
         record::of(task).inspect(|record| record.code.set(caller.address));
     }
-    let site = site(here, caller.map(|caller| caller.address));
-    notify(|consumer| consumer.task_create(&site, task, has_dependences));
-}
-
-/// As [`created`], for a task with these dependences.
-#[inline(always)]
-pub fn created_with(
-    here: CurrentThread,
-    task: &Task,
-    at_once: bool,
-    items: impl Iterator<Item = Dependence> + Clone,
-) {
-    if is_on() {
-        match task.is_reported() {
-            true => created_with_cold(here, task, at_once, items),
-            false => here.thread.tool.thin.made(),
-        }
+    let made_at = site(here, caller.map(|caller| caller.address));
+    notify(|consumer| consumer.task_create(&made_at, task, items.is_some()));
+    if let Some(items) = items {
+        let site = site(here, None);
+        notify(|consumer| consumer.dependences(&site, task, items));
     }
 }
 
-#[cold]
-#[inline(never)]
-fn created_with_cold(
-    here: CurrentThread,
-    task: &Task,
-    at_once: bool,
-    items: impl Iterator<Item = Dependence> + Clone,
-) {
-    created_cold(here, task, at_once, true);
-    let items: Vec<Dependence> = items.collect();
-    let site = site(here, None);
-    notify(|consumer| consumer.dependences(&site, task, &items));
+/// See [`Tools::task_making_ends`](crate::omp::extension::tools::Tools).
+pub fn made(here: CurrentThread) {
+    resumed(here);
+    leave(here.task);
 }
 
-/// The word and the number of a task that others wait for, which outlive it. [`waits_for`] reports
-/// them.
-pub fn mark(task: &Task) -> (u64, u64) {
-    record::of(task).map_or((0, 0), |record| (record.data.get(), record.id.get()))
+/// See [`Tools::mark`](crate::omp::extension::tools::Tools).
+pub fn mark(task: &Task) -> TaskMark {
+    record::of(task)
+        .map_or(TaskMark::default(), |record| TaskMark { word: record.data.get(), number: record.id.get() })
 }
 
-/// `second`, which the running task has made, waits for the task that was marked.
-#[cold]
-#[inline(never)]
-pub fn waits_for(first: (u64, u64), second: &Task) {
+/// See [`Tools::task_waits_for`](crate::omp::extension::tools::Tools).
+pub fn waits_for(first: TaskMark, second: &Task) {
     if let Some(here) = CurrentThread::if_known().filter(|_| second.is_reported()) {
         let site = site(here, None);
         notify(|consumer| consumer.task_dependence(&site, first, second));
     }
 }
 
-/// `thread` begins `task`, or goes on with its next part.
-#[inline(always)]
+/// See [`Tools::task_begins`](crate::omp::extension::tools::Tools).
 pub fn begun(thread: &Thread, task: &Task) {
-    if is_on() {
-        match task.is_reported() {
-            true => begun_cold(thread, task),
-            // Of one that comes in parts the first counts.
-            false if task.flags().has(TaskFlags::UNTIED.with(TaskFlags::BEGUN)) => {}
-            false => left_out_begins(thread, task),
-        }
+    match task.is_reported() {
+        true => reported_begins(thread, task),
+        // Of one that comes in parts the first counts.
+        false if task.flags().has(TaskFlags::UNTIED.with(TaskFlags::BEGUN)) => {}
+        false => left_out_begins(thread, task),
     }
 }
 
 /// The running one is still the task on whose stack `task` begins: its parent if that runs it at
 /// once.
-#[inline(always)]
 fn left_out_begins(thread: &Thread, task: &Task) {
     if thread.tool.thin.begins(CurrentThread::get().task) {
-        task.set_flags(task.flags().with(TaskFlags::TIMED));
+        task.set_flags(task.flags().with(TIMED));
     }
 }
 
-#[cold]
-#[inline(never)]
-fn begun_cold(thread: &Thread, task: &Task) {
+fn reported_begins(thread: &Thread, task: &Task) {
     if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
         // A runner's stack has the words of the thread that left it last, or none. Tools ask in the
         // name of `thread`.
@@ -160,52 +118,31 @@ fn begun_cold(thread: &Thread, task: &Task) {
     goes_on_with(thread, task);
 }
 
-/// `task` is run by the program's own code, between two calls of the running one.
-#[inline]
+/// See [`Tools::task_is_called_by_program`](crate::omp::extension::tools::Tools).
 pub fn called_by_program(task: &Task) {
-    if let Some(record) = super::super::record_if_notified(task) {
+    if let Some(record) = record::of(task) {
         record.frame.exit.set(super::super::code::caller().base);
         record.frame.exit_kind.set(record::PROGRAM_BASE);
     }
 }
 
-/// The running task is about to wait for those that the items name, as a task that waits would: for
-/// tools it is one. [`wait_ends`] gets what this returns.
-#[inline(always)]
-pub fn wait_begins(
-    here: CurrentThread,
-    items: impl Iterator<Item = Dependence> + Clone,
-) -> Option<NonNull<Task>> {
-    if is_on() && here.task.is_reported() { Some(wait_begins_cold(here, items)) } else { None }
-}
-
-#[cold]
-#[inline(never)]
-fn wait_begins_cold(here: CurrentThread, items: impl Iterator<Item = Dependence> + Clone) -> NonNull<Task> {
+/// See [`Tools::taskwait_begins`](crate::omp::extension::tools::Tools).
+pub fn wait_begins(here: CurrentThread, items: &[Dependence]) -> NonNull<Task> {
     unsafe fn nothing(_: &Thread, _: &Task, _: bool) -> bool {
         true
     }
     // What the running task has said about its next child is not about this one.
     let flags = here.task.flags();
     here.task.set_flags(flags.without(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS)));
-    let waiter = Task::allocate(here, 0, nothing, TaskFlags::WAITS);
+    let waiter = Task::allocate(here, 0, nothing, WAITS);
     here.task.set_flags(flags);
     // SAFETY: fresh, and ours until `wait_ends`.
-    created_with_cold(here, unsafe { waiter.as_ref() }, true, items);
+    created(here, unsafe { waiter.as_ref() }, true, Some(items));
     waiter
 }
 
-/// The wait is over.
-#[inline(always)]
-pub fn wait_ends(here: CurrentThread, waiter: Option<NonNull<Task>>) {
-    if let Some(waiter) = waiter {
-        wait_ends_cold(here, waiter);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn wait_ends_cold(here: CurrentThread, waiter: NonNull<Task>) {
+/// See [`Tools::taskwait_ends`](crate::omp::extension::tools::Tools).
+pub fn wait_ends(here: CurrentThread, waiter: NonNull<Task>) {
     resumed(here);
     // SAFETY: made by `wait_begins`, and no other thread knows it.
     unsafe {
@@ -217,25 +154,20 @@ fn wait_ends_cold(here: CurrentThread, waiter: NonNull<Task>) {
     leave(here.task);
 }
 
-/// The task that is about to be submitted does so many iterations of a taskloop, from this one.
-#[inline]
+/// See [`Tools::task_is_part`](crate::omp::extension::tools::Tools).
 pub fn is_part(task: &Task, first: u64, count: u64) {
-    if let Some(record) = super::super::record_if_notified(task) {
+    if let Some(record) = record::of(task) {
         record.part.set((first, count));
     }
 }
 
-/// `taskyield`, which runs others by `run`.
-#[inline(always)]
-pub fn yields(here: CurrentThread, run: impl FnOnce()) {
-    if is_on() { yields_cold(here, run) } else { run() }
+/// See [`Tools::yield_begins`](crate::omp::extension::tools::Tools).
+pub fn yield_begins(here: CurrentThread) {
+    here.thread.tool.yields.set(true);
 }
 
-#[cold]
-#[inline(never)]
-fn yields_cold(here: CurrentThread, run: impl FnOnce()) {
-    here.thread.tool.yields.set(true);
-    run();
+/// See [`Tools::yield_ends`](crate::omp::extension::tools::Tools).
+pub fn yield_ends(here: CurrentThread) {
     here.thread.tool.yields.set(false);
     resumed(here);
 }
@@ -275,28 +207,17 @@ fn goes_on_with(thread: &Thread, task: &Task) {
     }
 }
 
-/// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the
-/// running one no more, and not complete yet.
-#[inline(always)]
-pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> TaskStatus) {
-    if is_on() {
-        match task.is_reported() {
-            true => ended_cold(thread, task, status()),
-            false if task.flags().has(TaskFlags::TIMED) => left_out_ends(task),
-            false => {}
-        }
+/// See [`Tools::task_ends`](crate::omp::extension::tools::Tools).
+pub fn ended(thread: &Thread, task: &Task, status: TaskStatus) {
+    if task.is_reported() {
+        reported_ends(thread, task, status);
+    } else if task.flags().has(TIMED) {
+        task.set_flags(task.flags().without(TIMED));
+        trace::short_ends();
     }
 }
 
-#[cold]
-fn left_out_ends(task: &Task) {
-    task.set_flags(task.flags().without(TaskFlags::TIMED));
-    trace::short_ends();
-}
-
-#[cold]
-#[inline(never)]
-fn ended_cold(thread: &Thread, task: &Task, status: TaskStatus) {
+fn reported_ends(thread: &Thread, task: &Task, status: TaskStatus) {
     if !is_known(task) {
         return;
     }
@@ -310,16 +231,8 @@ fn ended_cold(thread: &Thread, task: &Task, status: TaskStatus) {
     notify(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
 }
 
-/// The event of `task` has been fulfilled, by the running code.
-#[inline]
+/// See [`Tools::event_fulfilled`](crate::omp::extension::tools::Tools).
 pub fn fulfilled(task: &Task, body_is_done: bool) {
-    if is_on() {
-        fulfilled_cold(task, body_is_done);
-    }
-}
-
-#[cold]
-fn fulfilled_cold(task: &Task, body_is_done: bool) {
     if !is_known(task) {
         return;
     }

@@ -9,6 +9,7 @@ use super::devices;
 use super::types::{ChunkOf, Data, OmptDependence, OmptFunction, PARKING, parallel_flag, set, task_flag};
 use crate::omp::depend::{Dependence, DependenceKind};
 use crate::omp::device::DeviceSlot;
+use crate::omp::extension::tools::TaskMark;
 use crate::omp::extension::tools::kinds::{
     Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
 };
@@ -130,12 +131,12 @@ pub fn flags_of(task: &Task) -> u32 {
         return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT | alone };
     }
     let flags = task.flags();
-    if flags.has(TaskFlags::WAITS) {
+    if flags.has(record::WAITS) {
         return task_flag::TASKWAIT | task_flag::UNDEFERRED | task_flag::MERGEABLE;
     }
     let bit = |is: bool, bit: u32| if is { bit } else { 0 };
     let kind = if flags.has(TaskFlags::TARGET) { task_flag::TARGET } else { task_flag::EXPLICIT };
-    kind | bit(flags.has(TaskFlags::UNDEFERRED) || flags.has(TaskFlags::INCLUDED), task_flag::UNDEFERRED)
+    kind | bit(flags.has(TaskFlags::UNDEFERRED) || flags.has(record::INCLUDED), task_flag::UNDEFERRED)
         | bit(flags.has(TaskFlags::UNTIED), task_flag::UNTIED)
         | bit(flags.has(TaskFlags::FINAL), task_flag::FINAL)
         | bit(flags.has(TaskFlags::MERGED), task_flag::MERGED)
@@ -264,9 +265,9 @@ impl Consumer for Ompt {
         }
     }
 
-    fn task_dependence(&self, _: &EventSite, first: (u64, u64), second: &Task) {
+    fn task_dependence(&self, _: &EventSite, first: TaskMark, second: &Task) {
         if let Some(call) = callback!(TASK_DEPENDENCE: TaskDependence) {
-            let mut word = first.0;
+            let mut word = first.word;
             // SAFETY: *word and type*.
             unsafe { call(&raw mut word, data_of(second)) };
         }

@@ -20,7 +20,7 @@ use crate::omp::env;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::state;
-use crate::omp::tool::record::{self, BYTES, TaskFrame, TaskRecord};
+use crate::omp::tool::record::{self, TaskFrame, TaskRecord};
 use crate::omp::tool::{ConsumerSlot, is_attached, unique_id};
 
 /// A function as tools get it.
@@ -337,12 +337,10 @@ unsafe extern "C" fn get_task_info(
 
 unsafe extern "C" fn get_task_memory(address: *mut *mut c_void, size: *mut usize, block: c_int) -> c_int {
     let task = running().map(|here| here.task).filter(|task| task.is_explicit() && block == 0);
-    let bytes =
-        |task: &Task| task.payload_size() - if task.flags().has(TaskFlags::RECORDED) { BYTES } else { 0 };
     // SAFETY: the tool's variables.
     unsafe {
         give(address, task.map_or(ptr::null_mut(), |task| task.payload().cast()));
-        give(size, task.map_or(0, bytes));
+        give(size, task.map_or(0, Task::data_size));
     }
     c_int::from(task.is_some())
 }
