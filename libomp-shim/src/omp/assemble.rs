@@ -219,7 +219,7 @@ fn take_team(here: CurrentThread, size: u32, kind: TeamKind) -> Box<Team> {
 /// Attaches one new member for each of `workers`, for the lifetime of the team.
 #[cold]
 fn house(team: &Team, workers: Vec<&'static Worker>) {
-    let stack_size = env::settings().stacksize;
+    let stack_size = env::settings().threads.stacksize;
     for worker in workers {
         let thread = team.attach(Thread::new(team.attached()));
         // SAFETY: a new thread that has not run; the team is dismissed only after the member has

@@ -24,7 +24,7 @@ pub fn assignment(
     if bind_var == ProcBind::False {
         return None;
     }
-    env::settings().places.as_ref()?;
+    env::settings().binding.bound.places.as_ref()?;
     if here.team().plan().level == 0 {
         bind_initial(here.thread);
     }
@@ -37,7 +37,7 @@ pub fn assignment(
 /// it is: a program may start threads that inherit its mask, and threads that never fork are the
 /// program's own.
 pub fn begin_initial(thread: &Thread) {
-    if let Some(places) = &env::settings().places {
+    if let Some(places) = &env::settings().binding.bound.places {
         // SAFETY: own thread only.
         unsafe { thread.own() }.partition = places.all();
     }
@@ -51,7 +51,7 @@ fn bind_initial(thread: &Thread) {
     if settings.initial.bind == ProcBind::False || own.place >= 0 || own.partition.is_empty() {
         return;
     }
-    if settings.affinity_reset {
+    if settings.binding.bound.reset {
         own.unbound = ult::topology::current_thread_cpus();
     }
     bind(thread, 0, own.partition.clone());
@@ -61,7 +61,10 @@ fn bind_initial(thread: &Thread) {
 /// depends on it. Under `KMP_AFFINITY=reset` it stays where it is.
 pub fn bind_if_initial(here: CurrentThread) {
     let settings = env::settings();
-    if settings.places.is_some() && !settings.affinity_reset && here.team().plan().level == 0 {
+    if settings.binding.bound.places.is_some()
+        && !settings.binding.bound.reset
+        && here.team().plan().level == 0
+    {
         bind_initial(here.thread);
     }
 }
@@ -72,7 +75,7 @@ pub fn after_region(here: CurrentThread) {
     if here.team().plan().level != 0 {
         return;
     }
-    if !env::settings().affinity_reset {
+    if !env::settings().binding.bound.reset {
         return return_to_place(here);
     }
     // SAFETY: own thread only.
@@ -92,7 +95,7 @@ const NOWHERE: u32 = u32::MAX;
 /// places.
 pub fn bind_team(here: CurrentThread, primary: &Thread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
     let bind_var = here.task.icv.get().bind;
-    let assignment = assignment(here, env::settings().teams_bind, bind_var, teams)?;
+    let assignment = assignment(here, env::settings().binding.teams, bind_var, teams)?;
     let (place, partition) = assignment.thread(number);
     bind(primary, place, partition.clone());
     Some(partition)
@@ -157,7 +160,7 @@ pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
 /// that is there, but may start anywhere.
 pub fn processors_for(team: &Team, num: u32) -> &'static [usize] {
     let place = team.plan().places.as_ref().map(|assignment| assignment.thread(num).0);
-    let places = env::settings().places.as_ref();
+    let places = env::settings().binding.bound.places.as_ref();
     place.zip(places).map_or(&[], |(place, places)| places.procs(place as usize))
 }
 
@@ -200,7 +203,7 @@ pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -
 /// §21.2.5). They do when the team is the first at its level, and when its size or places differ
 /// from the last one's. A region inside, which thread 0 has run meanwhile, counts as a difference.
 pub fn is_to_display(here: CurrentThread, plan: &Plan, size: u32) -> bool {
-    if !env::settings().display_affinity {
+    if !env::settings().binding.display {
         return false;
     }
     let outer = here.team().plan().parent_thread;
@@ -237,7 +240,7 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     if !alone || !worker::move_to_place(place) {
         return;
     }
-    if let Some(places) = &env::settings().places {
+    if let Some(places) = &env::settings().binding.bound.places {
         let procs = places.procs(place as usize);
         if let Err(error) = ult::topology::bind_current_thread(procs) {
             report_refusal(procs, &error);

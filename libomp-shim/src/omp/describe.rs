@@ -22,7 +22,7 @@ pub fn lines() -> String {
     };
     line("version", &env!("CARGO_PKG_VERSION"));
     line("openmp", &OPENMP_VERSION);
-    line("workers", &settings.workers);
+    line("workers", &settings.scheduling.workers);
     let (tls, why) = storage(settings);
     line("tls", &tls);
     line("tls_reason", &why);

@@ -4,19 +4,11 @@
 //! one write, on standard error. The affinity lines of `OMP_DISPLAY_AFFINITY` are in
 //! `affinity::format`.
 
-use core::fmt::{Display, Write};
+use core::fmt::Write;
 
-use placement::steal::Amount;
-
-use super::env::{
-    CudaDriver, DeviceKinds, DisplayEnv, ReductionMethod, Settings, SpinSetting, TargetOffload, Tls,
-    VerboseInit, VictimSetting, WaitPolicy, settings,
-};
+use super::env::{DisplayEnv, Settings, ShownLine, settings};
 use super::report;
 use super::storage::Storage;
-
-/// Default of `affinity-format-var`.
-pub const DEFAULT_FORMAT: &str = "OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
 
 /// `_OPENMP` of the specification that is implemented, 5.2.
 pub const OPENMP_VERSION: u32 = 202111;
@@ -43,7 +35,7 @@ pub(super) fn at_start(settings: &Settings) {
 /// The block between `OPENMP DISPLAY ENVIRONMENT BEGIN` and `END`.
 fn environment(settings: &Settings, verbose: bool) -> String {
     let mut text = format!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '{OPENMP_VERSION}'\n");
-    let shown = if verbose { values(settings) } else { standard(settings) };
+    let shown = if verbose { values(settings) } else { of_standard(true, settings) };
     for (name, value) in shown {
         // Writing to a String does not fail.
         let _ = writeln!(text, "  [host] {name}='{value}'");
@@ -67,7 +59,7 @@ fn kmp_settings(settings: &Settings) -> String {
     let user = list(&mut settings.vars.iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
     // Places that a word stands for are shown by it, as LLVM's users know it; OMP_DISPLAY_ENV lists
     // them.
-    let shown = |(name, value): (&str, String)| match (name, &settings.places_name) {
+    let shown = |(name, value): (&str, String)| match (name, &settings.binding.bound.places_name) {
         ("OMP_PLACES", Some(word)) => (name.to_owned(), word.clone()),
         _ => (name.to_owned(), value),
     };
@@ -76,203 +68,23 @@ fn kmp_settings(settings: &Settings) -> String {
 }
 
 /// Every setting under its name, sorted; the standard's first.
-pub(super) fn values(s: &Settings) -> Vec<(&'static str, String)> {
-    let mut all = standard(s);
-    all.extend(others(s));
+pub(super) fn values(settings: &Settings) -> Vec<ShownLine> {
+    let mut all = Vec::new();
+    settings.show(&mut all);
+    all.sort_by_key(|&(name, _)| (!is_standard(name), name));
     all
 }
 
-fn standard(s: &Settings) -> Vec<(&'static str, String)> {
-    vec![
-        ("OMP_AFFINITY_FORMAT", s.affinity_format.clone()),
-        ("OMP_ALLOCATOR", s.allocator_text.clone()),
-        ("OMP_CANCELLATION", on(s.cancellation)),
-        ("OMP_DEBUG", enabled(s.debug)),
-        ("OMP_DEFAULT_DEVICE", s.initial.default_device.to_string()),
-        ("OMP_DISPLAY_AFFINITY", on(s.display_affinity)),
-        ("OMP_DISPLAY_ENV", display_env_value(s.display_env).into()),
-        ("OMP_DYNAMIC", on(s.dynamic)),
-        ("OMP_MAX_ACTIVE_LEVELS", s.initial.max_active_levels.to_string()),
-        ("OMP_MAX_TASK_PRIORITY", s.max_task_priority.to_string()),
-        ("OMP_NESTED", on(s.initial.max_active_levels > 1)),
-        ("OMP_NUM_TEAMS", s.num_teams.to_string()),
-        ("OMP_NUM_THREADS", list(&s.nthreads_list)),
-        ("OMP_PLACES", s.places.as_ref().map(ToString::to_string).unwrap_or_default()),
-        ("OMP_PROC_BIND", list(&s.bind_list)),
-        ("OMP_SCHEDULE", s.initial.run_sched.to_string()),
-        ("OMP_STACKSIZE", size(s.stacksize)),
-        ("OMP_TARGET_OFFLOAD", offload(s.target_offload).into()),
-        ("OMP_TEAMS_THREAD_LIMIT", s.teams_thread_limit.to_string()),
-        ("OMP_THREAD_LIMIT", s.thread_limit.to_string()),
-        ("OMP_TOOL", enabled(s.tool.enabled)),
-        ("OMP_TOOL_LIBRARIES", s.tool.libraries.join(":")),
-        ("OMP_TOOL_VERBOSE_INIT", verbose_init(&s.tool.verbose_init)),
-        ("OMP_WAIT_POLICY", policy(s.wait_policy).into()),
-    ]
+/// Is it a variable of the standard?
+fn is_standard(name: &str) -> bool {
+    name.starts_with("OMP_") && name != "OMP_GANG_SCHED"
 }
 
-fn others(s: &Settings) -> Vec<(&'static str, String)> {
-    vec![
-        ("GANGWAY_CHECK", on(s.check)),
-        ("GANGWAY_HOST_DEVICES", s.host_devices.to_string()),
-        ("GANGWAY_HOST_DEVICE_DELAY", s.host_device_delay.to_string()),
-        ("GANGWAY_STALL_SIGNAL", s.stall_signal.map(|n| n.to_string()).unwrap_or_default()),
-        ("GANGWAY_STATS", on(s.stats)),
-        ("GANGWAY_TLS", tls(s.tls).into()),
-        ("GANGWAY_TOPOLOGY", s.vars.get("GANGWAY_TOPOLOGY").unwrap_or_default().into()),
-        ("GANGWAY_TRACE", s.trace.clone().unwrap_or_default()),
-        ("GANGWAY_TRACE_BUFFER", size(s.trace_buffer)),
-        ("GANGWAY_TRACE_SHARE", s.trace_share.unwrap_or(super::trace::DEFAULT_SHARE).to_string()),
-        ("GANGWAY_VICTIM", victim(s.victim).into()),
-        ("GANGWAY_WORKERS", s.workers.to_string()),
-        ("GOMP_CPU_AFFINITY", s.vars.get("GOMP_CPU_AFFINITY").unwrap_or_default().into()),
-        ("GOMP_SPINCOUNT", spincount(s.spin)),
-        ("GOMP_STACKSIZE", size(s.stacksize)),
-        ("KMP_AFFINITY", s.vars.get("KMP_AFFINITY").unwrap_or_default().into()),
-        ("KMP_BLOCKTIME", blocktime(s.spin)),
-        ("KMP_DETERMINISTIC_REDUCTION", on(s.reduction_method == Some(ReductionMethod::Tree))),
-        ("KMP_DEVICE_THREAD_LIMIT", s.device_thread_limit.to_string()),
-        ("KMP_ENABLE_TASK_THROTTLING", on(s.task_throttling)),
-        ("KMP_FORCE_REDUCTION", s.reduction_method.map(reduction).unwrap_or_default().into()),
-        ("KMP_HW_SUBSET", s.vars.get("KMP_HW_SUBSET").unwrap_or_default().into()),
-        ("KMP_SETTINGS", on(s.print_settings)),
-        ("KMP_STACKSIZE", size(s.stacksize)),
-        ("KMP_TEAMS_PROC_BIND", s.teams_bind.to_string()),
-        ("KMP_TEAMS_THREAD_LIMIT", s.teams_thread_limit.to_string()),
-        ("KMP_WARNINGS", on(report::warnings())),
-        ("OMPX_BALANCE", amount(s.balance).into()),
-        ("OMPX_COHERENCE", s.coherence.map_or_else(|| "off".into(), |bytes| size(bytes as usize))),
-        ("OMPX_CUDA", cuda(s.cuda.as_ref()).into()),
-        ("OMPX_DEVICES", kinds(s.devices).into()),
-        ("OMPX_DEVICE_MEMORY", s.device_memory.map(|bytes| size(bytes as usize)).unwrap_or_default()),
-        ("OMPX_GRAPH", s.graph_file.clone().unwrap_or_default()),
-        ("OMPX_RATES", s.rates.clone().unwrap_or_default()),
-        ("OMPX_SCHED", s.placement.to_string()),
-        ("OMPX_STEAL", amount(s.steal).into()),
-        ("OMPX_STEAL_VICTIM", victim(s.steal_victim).into()),
-        ("OMPX_TASKS", s.tasks.clone().unwrap_or_default()),
-        ("OMP_GANG_SCHED", s.gang.to_string()),
-    ]
-}
-
-fn on(value: bool) -> String {
-    (if value { "TRUE" } else { "FALSE" }).into()
-}
-
-fn enabled(value: bool) -> String {
-    (if value { "ENABLED" } else { "DISABLED" }).into()
-}
-
-fn list<T: Display>(items: &[T]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// With the largest unit that divides it.
-fn size(bytes: usize) -> String {
-    let units = [(30, 'G'), (20, 'M'), (10, 'K')];
-    let unit = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift);
-    unit.map_or(format!("{bytes}B"), |(shift, letter)| format!("{}{letter}", bytes >> shift))
-}
-
-fn display_env_value(value: DisplayEnv) -> &'static str {
-    match value {
-        DisplayEnv::No => "FALSE",
-        DisplayEnv::Yes => "TRUE",
-        DisplayEnv::Verbose => "VERBOSE",
-    }
-}
-
-fn offload(value: TargetOffload) -> &'static str {
-    match value {
-        TargetOffload::Default => "DEFAULT",
-        TargetOffload::Mandatory => "MANDATORY",
-        TargetOffload::Disabled => "DISABLED",
-    }
-}
-
-/// The default is neither active nor passive; nearest to what it does is passive.
-fn policy(value: WaitPolicy) -> &'static str {
-    match value {
-        WaitPolicy::Active => "ACTIVE",
-        WaitPolicy::Default | WaitPolicy::Passive => "PASSIVE",
-    }
-}
-
-fn amount(value: Amount) -> &'static str {
-    match value {
-        Amount::Nothing => "OFF",
-        Amount::One => "ONE",
-        Amount::Half => "HALF",
-    }
-}
-
-fn cuda(value: Option<&CudaDriver>) -> &str {
-    match value {
-        None => "OFF",
-        Some(CudaDriver::System) => "ON",
-        Some(CudaDriver::File(name)) => name,
-    }
-}
-
-fn kinds(value: DeviceKinds) -> &'static str {
-    match value {
-        DeviceKinds::All => "ALL",
-        DeviceKinds::Cpu => "CPU",
-        DeviceKinds::Gpu => "GPU",
-    }
-}
-
-fn victim(value: VictimSetting) -> &'static str {
-    match value {
-        VictimSetting::Hybrid => "HYBRID",
-        VictimSetting::History => "HISTORY",
-        VictimSetting::Random => "RANDOM",
-    }
-}
-
-fn tls(value: Tls) -> &'static str {
-    match value {
-        Tls::Auto => "AUTO",
-        Tls::Donor => "DONOR",
-        Tls::Kernel => "KERNEL",
-        Tls::Shared => "SHARED",
-    }
-}
-
-fn reduction(value: ReductionMethod) -> &'static str {
-    match value {
-        ReductionMethod::Critical => "critical",
-        ReductionMethod::Atomic => "atomic",
-        ReductionMethod::Tree => "tree",
-    }
-}
-
-fn verbose_init(value: &VerboseInit) -> String {
-    match value {
-        VerboseInit::Disabled => "DISABLED".into(),
-        VerboseInit::Stdout => "STDOUT".into(),
-        VerboseInit::Stderr => "STDERR".into(),
-        VerboseInit::File(name) => name.clone(),
-    }
-}
-
-fn spincount(spin: SpinSetting) -> String {
-    match spin {
-        SpinSetting::None => "0".into(),
-        SpinSetting::Iterations(n) => n.to_string(),
-        SpinSetting::Forever => "INFINITE".into(),
-        SpinSetting::Learnt { .. } | SpinSetting::Micros(_) => String::new(),
-    }
-}
-
-fn blocktime(spin: SpinSetting) -> String {
-    match spin {
-        SpinSetting::None => "0".into(),
-        SpinSetting::Learnt { least, .. } => format!("{least}us"),
-        SpinSetting::Micros(us) => format!("{us}us"),
-        SpinSetting::Forever => "INFINITE".into(),
-        SpinSetting::Iterations(_) => String::new(),
-    }
+/// Those that the standard names, or the others.
+fn of_standard(standard: bool, settings: &Settings) -> Vec<ShownLine> {
+    let mut all = values(settings);
+    all.retain(|(name, _)| is_standard(name) == standard);
+    all
 }
 
 #[cfg(test)]
@@ -331,11 +143,11 @@ mod tests {
             ("OMP_WAIT_POLICY", "active"),
         ];
         let first = test_settings(&given);
-        let shown = standard(&first);
+        let shown = of_standard(true, &first);
         let is_limit_unset = |(name, value): &&(&str, String)| !(value == "0" && name.contains("TEAMS"));
         let pairs: Vec<(&str, &str)> =
             shown.iter().filter(is_limit_unset).map(|(n, v)| (*n, v.as_str())).collect();
-        assert_eq!(standard(&test_settings(&pairs)), shown);
+        assert_eq!(of_standard(true, &test_settings(&pairs)), shown);
     }
 
     #[test]
@@ -354,24 +166,28 @@ mod tests {
             ("OMPX_STEAL_VICTIM", "random"),
             ("OMP_GANG_SCHED", "0"),
         ];
-        let shown = others(&test_settings(&given));
+        let shown = of_standard(false, &test_settings(&given));
         let set: Vec<(&str, &str)> = shown
             .iter()
             .filter(|(name, _)| given.iter().any(|(given, _)| given == name))
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
         assert_eq!(set.len(), given.len());
-        assert_eq!(others(&test_settings(&set)), shown);
+        assert_eq!(of_standard(false, &test_settings(&set)), shown);
         assert!(shown.contains(&("OMP_GANG_SCHED", "FALSE".into())));
     }
 
     #[test]
     fn every_name_is_sorted_and_predefined_allocators_have_names() {
         let s = test_settings(&[]);
-        for part in [standard(&s), others(&s)] {
+        for part in [of_standard(true, &s), of_standard(false, &s)] {
             assert!(part.is_sorted_by_key(|(name, _)| *name));
         }
-        assert!(PREDEFINED.iter().any(|(name, handle)| *name == s.allocator_text && *handle == s.allocator));
+        assert!(
+            PREDEFINED
+                .iter()
+                .any(|(name, handle)| *name == s.allocator.text && *handle == s.allocator.handle)
+        );
     }
 
     #[test]

@@ -33,8 +33,8 @@ struct Limits {
 impl Limits {
     /// `None`: there is no limit.
     fn of(icv: &Icv) -> Option<Self> {
-        let all = icv.thread_limit.min(env::settings().device_thread_limit);
-        (all < NO_THREAD_LIMIT).then(|| Self::from(all, env::settings().reserve))
+        let all = icv.thread_limit.min(env::settings().threads.limits.device);
+        (all < NO_THREAD_LIMIT).then(|| Self::from(all, env::settings().threads.reserve))
     }
 
     /// Algorithm 4.1. The initial thread is a structured one.

@@ -54,11 +54,11 @@ pub struct Icv {
     /// `default-device-var`: device number of constructs without `device`.
     pub default_device: i32,
     /// The further elements of `nthreads-var`, if a `num_threads` clause has given them. Otherwise
-    /// `Settings::nthreads_list` has them.
+    /// `Settings::threads.list` has them.
     pub counts: Option<&'static CountList>,
     /// Position in that list from which [`Icv::nthreads`] was taken.
     pub nthreads_pos: u16,
-    /// Position in `Settings::bind_list` from which [`Icv::bind`] was taken.
+    /// Position in `Settings::binding.bound.list` from which [`Icv::bind`] was taken.
     pub bind_pos: u16,
     /// `bind-var`, its first element: how the threads of the next team are placed.
     pub bind: ProcBind,
@@ -110,13 +110,13 @@ impl Icv {
             inner.bind = bind.unwrap_or(self.bind);
         }
         let next = usize::from(self.nthreads_pos) + 1;
-        let counts = self.counts.map_or(&settings.nthreads_list[..], CountList::as_slice);
+        let counts = self.counts.map_or(&settings.threads.list[..], CountList::as_slice);
         if let Some(&n) = counts.get(next) {
             inner.nthreads = n;
             inner.nthreads_pos = next as u16;
         }
         let next = usize::from(self.bind_pos) + 1;
-        if let Some(&b) = settings.bind_list.get(next) {
+        if let Some(&b) = settings.binding.bound.list.get(next) {
             inner.bind = b;
             inner.bind_pos = next as u16;
         }
@@ -153,7 +153,7 @@ impl Icv {
 
     /// `ompx_reset_gang_sched`: restores the value from the environment.
     pub fn reset_gang_sched(&mut self, settings: &Settings) {
-        self.gang = settings.gang;
+        self.gang = settings.scheduling.gang;
     }
 
     /// `omp_set_nested` (deprecated). True allows all supported levels, unless more than one is
@@ -362,7 +362,7 @@ static TEAMS_THREAD_LIMIT: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// `nteams-var` of the host (`omp_get_max_teams`); 0 if no limit was set.
 pub fn nteams() -> u32 {
-    load_or(&NTEAMS, settings_for_query().map_or(0, |settings| settings.num_teams))
+    load_or(&NTEAMS, settings_for_query().map_or(0, |settings| settings.threads.num_teams))
 }
 
 /// `omp_set_num_teams`; negative values count as 0 (no limit).
@@ -373,7 +373,7 @@ pub fn set_nteams(n: i32) {
 
 /// `teams-thread-limit-var` of the host (`omp_get_teams_thread_limit`); 0 if no limit was set.
 pub fn teams_thread_limit() -> u32 {
-    load_or(&TEAMS_THREAD_LIMIT, settings_for_query().map_or(0, |settings| settings.teams_thread_limit))
+    load_or(&TEAMS_THREAD_LIMIT, settings_for_query().map_or(0, |settings| settings.threads.teams_limit))
 }
 
 /// `omp_set_teams_thread_limit`; negative values count as 0 (no limit).

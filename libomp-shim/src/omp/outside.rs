@@ -38,7 +38,7 @@ pub fn may_suspend() -> bool {
 /// other threads, with `OMPX_TASK_AWARE_MPI` to other tasks, too. `ready` as for
 /// [`ult::sched::wait_polled`].
 pub fn suspend_until(ready: &dyn Fn() -> bool) {
-    let tasks = CurrentThread::if_known().filter(|_| env::settings().task_aware_mpi);
+    let tasks = CurrentThread::if_known().filter(|_| env::settings().ranks.task_aware_mpi);
     trace::around(trace::Cause::Mpi, || match tasks {
         Some(here) => help_until(here, ready),
         None => ult::sched::wait_polled(ready, None, None),

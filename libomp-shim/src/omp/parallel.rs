@@ -367,14 +367,14 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     put(&mut plan.bind, request.bind.unwrap_or(icv.bind));
     put(&mut plan.places, binding::assignment(here, plan.bind, icv.bind, size));
     put(&mut plan.keeps, false);
-    put(&mut plan.defers_alone, settings.task_aware_mpi);
+    put(&mut plan.defers_alone, settings.ranks.task_aware_mpi);
     put(&mut plan.displays, false);
     put(&mut plan.device, outer.device);
     put(&mut plan.target_depth, outer.target_depth);
     // SAFETY: own thread only.
     put(
         &mut plan.partition,
-        settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone()),
+        settings.binding.bound.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone()),
     );
 }
 
@@ -407,7 +407,7 @@ const PAUSES_PER_MICRO: u64 = 40;
 /// The spin policy that the environment asks for.
 pub fn spin_for(settings: &Settings) -> Spin {
     let exactly = |micros| Spin::exactly(u32::try_from(micros).unwrap_or(u32::MAX - 1));
-    match settings.spin {
+    match settings.threads.waiting.spin {
         env::SpinSetting::None => Spin::NONE,
         env::SpinSetting::Learnt { least, most } => Spin::between(least, most),
         env::SpinSetting::Micros(n) => exactly(n),

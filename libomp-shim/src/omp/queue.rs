@@ -726,11 +726,12 @@ const CHILDREN_PER_CHECK: u32 = 32;
 #[cold]
 fn look_how_many(here: CurrentThread) {
     if here.thread.deque.len() >= DEQUE_TASKS {
-        let at_once = !env::settings().task_aware_mpi && here.thread.team().team_queue().has_nothing_urgent();
-        if env::settings().task_throttling && at_once && !here.thread.is_agent() {
+        let at_once =
+            !env::settings().ranks.task_aware_mpi && here.thread.team().team_queue().has_nothing_urgent();
+        if env::settings().scheduling.task_throttling && at_once && !here.thread.is_agent() {
             // SAFETY: own thread only.
             unsafe { here.thread.own() }.saturated = true;
-        } else if env::settings().task_throttling {
+        } else if env::settings().scheduling.task_throttling {
             run_some(here, DEQUE_TASKS / 4);
             if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
                 // The agent cannot empty its deque: as a rule, only members of the team may run the
@@ -783,7 +784,7 @@ const PRODUCER_YIELDS: usize = 100;
 
 #[cold]
 fn hold_back(here: CurrentThread) {
-    if !env::settings().task_throttling {
+    if !env::settings().scheduling.task_throttling {
         return;
     }
     run_some(here, DEQUE_TASKS / 4);

@@ -66,13 +66,13 @@ pub fn enter() -> CurrentThread {
 fn prepare() {
     let settings = env::settings();
     offload::starts();
-    ult::sched::set_runner_stack_size(settings.stacksize);
+    ult::sched::set_runner_stack_size(settings.threads.stacksize);
     ult::sched::set_cores(ult::topology::worker_target());
-    ult::pool::set_limit(settings.workers.max(1) as usize - 1);
+    ult::pool::set_limit(settings.scheduling.workers.max(1) as usize - 1);
     ult::pool::set_idle_spin(parallel::spin_for(settings));
-    ult::worker::use_tls_blocks(!matches!(settings.tls, Tls::Shared | Tls::Kernel));
-    ult::victim::set_default(settings.victim.into());
-    if let Some(signal) = settings.stall_signal {
+    ult::worker::use_tls_blocks(!matches!(settings.scheduling.tls, Tls::Shared | Tls::Kernel));
+    ult::victim::set_default(settings.scheduling.victim);
+    if let Some(signal) = settings.scheduling.stall_signal {
         ult::stall::set_signal(signal);
     }
     ult::stall::install(ult::stall::Hooks {

@@ -251,7 +251,7 @@ pub fn read() -> Counters {
 /// Registers the print at exit when the settings, which have just been read, ask for it.
 pub(super) fn at_start(settings: &Settings) {
     // SAFETY: the handler is a function of this library, which is never unmapped.
-    if settings.stats && unsafe { libc::atexit(print) } != 0 {
+    if settings.tools.stats && unsafe { libc::atexit(print) } != 0 {
         report::warn(
             "GANGWAY_STATS: the C library takes no more exit handlers; the counters are not printed",
         );

@@ -108,7 +108,7 @@ pub fn may_share() -> bool {
     if shares_no_more().is_some() {
         return false;
     }
-    match env::settings().tls {
+    match env::settings().scheduling.tls {
         Tls::Kernel => false,
         Tls::Shared => true,
         Tls::Auto | Tls::Donor => worker::uses_tls_blocks(),
@@ -129,7 +129,7 @@ pub enum Storage {
 impl Storage {
     /// As it is now: a [`Reason`] changes it.
     pub fn of(settings: &Settings) -> Self {
-        Self::decide(settings.tls, shares_no_more(), support)
+        Self::decide(settings.scheduling.tls, shares_no_more(), support)
     }
 
     fn decide(asked: Tls, shares_no_more: Option<Reason>, support: impl FnOnce() -> Support) -> Self {
@@ -171,7 +171,7 @@ impl fmt::Display for Storage {
 /// Says in one line that `GANGWAY_TLS=donor` cannot be had, when the settings have just been read.
 /// Asks nothing unless it is set.
 pub fn at_start(settings: &Settings) {
-    if settings.tls != Tls::Donor {
+    if settings.scheduling.tls != Tls::Donor {
         return;
     }
     if let Storage::Kernel(why) = Storage::of(settings) {

@@ -34,7 +34,7 @@ pub fn offload() -> TargetOffload {
     let all = [TargetOffload::Disabled, TargetOffload::Default, TargetOffload::Mandatory];
     // ORDERING: Relaxed; a value by itself.
     let set = OFFLOAD.load(Ordering::Relaxed);
-    all.into_iter().find(|&v| v as u8 == set).unwrap_or_else(|| env::settings().target_offload)
+    all.into_iter().find(|&v| v as u8 == set).unwrap_or_else(|| env::settings().devices.target_offload)
 }
 
 /// Changes `target-offload-var` while the program runs.

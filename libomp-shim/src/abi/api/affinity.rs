@@ -19,7 +19,7 @@ pub mod display;
 pub mod mask;
 
 fn places() -> Option<&'static PlaceList> {
-    env::settings().places.as_ref()
+    env::settings().binding.bound.places.as_ref()
 }
 
 /// The processors of a place; none for a number out of range.

@@ -133,7 +133,7 @@ pub unsafe extern "C-unwind" fn ompx_set_balance(text: *const c_char) -> c_int {
     }
     // SAFETY: as the caller says.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-    match env::amount(&text) {
+    match env::named(&text) {
         Ok(amount) => {
             balance::set(amount);
             0

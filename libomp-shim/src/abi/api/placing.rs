@@ -24,7 +24,7 @@ pub extern "C" fn ompx_device_any() -> c_int {
 pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
     // SAFETY: as the caller says.
     let text = if text.is_null() { "".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy() };
-    match policies::set(&text, device::usable().len(), env::settings().device_memory) {
+    match policies::set(&text, device::usable().len(), env::settings().devices.memory) {
         Ok(()) => 0,
         Err(why) => {
             report::warn(format_args!("ompx_set_sched(\"{text}\"): {why}; this call changes nothing"));

@@ -48,7 +48,7 @@ pub fn set_affinity_format(format: &str) {
 
 /// `omp_get_affinity_format`; [`copy_out`] puts it into the program's buffer.
 pub fn affinity_format() -> String {
-    current().clone().unwrap_or_else(|| settings().affinity_format.clone())
+    current().clone().unwrap_or_else(|| settings().binding.format.clone())
 }
 
 fn current() -> std::sync::MutexGuard<'static, Option<String>> {

@@ -160,7 +160,7 @@ mod tests {
     use crate::omp::env::{test_machine, test_settings};
 
     fn shown(name: &str, value: &str) -> String {
-        test_settings(&[(name, value)]).places.unwrap().to_string()
+        test_settings(&[(name, value)]).binding.bound.places.unwrap().to_string()
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn questions() {
-        let places = test_settings(&[("OMP_PLACES", "sockets")]).places.unwrap();
+        let places = test_settings(&[("OMP_PLACES", "sockets")]).binding.bound.places.unwrap();
         assert_eq!((places.len(), places.find(13), places.find(99)), (2, Some(1), None));
         assert_eq!(places.procs(1), [4, 5, 6, 7, 12, 13, 14, 15]);
         assert!(places.procs(2).is_empty());

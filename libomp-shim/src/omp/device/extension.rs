@@ -20,7 +20,7 @@ pub struct Devices;
 
 impl Offload for Devices {
     fn starts(&self) {
-        resident::at_start(env::settings().coherence);
+        resident::at_start(env::settings().devices.coherence);
     }
 
     fn host_looks(&self) {

@@ -297,7 +297,7 @@ fn of_ranks(place: RankPlace) -> FoundDevice {
     let ranks = ranks.into_iter().zip(place.first_device as u32..);
     let mut devices: FoundDevice =
         ranks.map(|(device, rank)| (DeviceOwner { rank, gpu: None }, device)).collect();
-    if env::settings().devices == DeviceKinds::Gpu {
+    if env::settings().devices.kinds == DeviceKinds::Gpu {
         say_if_none_is_left(gpus.is_empty(), true);
     }
     devices.extend(gpus);
@@ -307,22 +307,23 @@ fn of_ranks(place: RankPlace) -> FoundDevice {
 /// The devices without ranks.
 fn of_this_process() -> FoundDevice {
     let settings = env::settings();
-    let gpus = if settings.devices == DeviceKinds::Cpu {
+    let gpus = if settings.devices.kinds == DeviceKinds::Cpu {
         Vec::new()
     } else {
-        gpu::devices(settings.cuda.as_ref(), "")
+        gpu::devices(settings.devices.cuda.as_ref(), "")
     };
     let mut devices: FoundDevice =
         (0..).zip(gpus).map(|(at, gpu)| (DeviceOwner { rank: 0, gpu: Some(at) }, gpu)).collect();
-    if settings.devices == DeviceKinds::Gpu {
-        say_if_none_is_left(devices.is_empty(), settings.host_devices > 0);
+    if settings.devices.kinds == DeviceKinds::Gpu {
+        say_if_none_is_left(devices.is_empty(), settings.devices.host_devices > 0);
     } else {
         let host = |number: usize| {
-            Box::new(host::HostImage::new(number as i32, settings.host_device_delay)) as Box<dyn Device>
+            Box::new(host::HostImage::new(number as i32, settings.devices.host_device_delay))
+                as Box<dyn Device>
         };
         let first = devices.len();
         devices.extend(
-            (first..first + settings.host_devices as usize)
+            (first..first + settings.devices.host_devices as usize)
                 .map(|number| (DeviceOwner::default(), host(number))),
         );
     }

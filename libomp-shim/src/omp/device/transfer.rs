@@ -201,7 +201,12 @@ const MOST_WAITING: (u32, u32) = (512, 20_000);
 
 fn most_waiting() -> u32 {
     let devices = super::usable().len() as u32;
-    env::settings().workers.saturating_mul(2).saturating_mul(devices).clamp(MOST_WAITING.0, MOST_WAITING.1)
+    env::settings()
+        .scheduling
+        .workers
+        .saturating_mul(2)
+        .saturating_mul(devices)
+        .clamp(MOST_WAITING.0, MOST_WAITING.1)
 }
 
 /// May tasks that wait for a device become more?

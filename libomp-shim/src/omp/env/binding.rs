@@ -4,29 +4,54 @@
 use super::EnvMachine;
 use super::kmp_affinity::{KmpAffinity, KmpKind, kmp_affinity};
 use super::places::{PlacesSpec, gomp_cpu_affinity, nearest, places};
-use super::value::proc_bind;
+use super::shown::{if_any, list, on, plain};
+use super::table::settings;
+use super::value::{boolean, proc_bind, text};
 use super::vars::VariableReader;
 use crate::omp::affinity::{Level, PlaceList};
 use crate::omp::icv::ProcBind;
 
-/// Who is bound to what.
-pub(super) struct Binding {
-    /// `bind-var` per nesting level; not empty.
+settings! {
+    /// Who is bound to what, and what is said about it.
+    pub struct BindingSettings read(r, machine: &EnvMachine) {
+        /// Places and policies.
+        bound: Binding = by(binding(r, machine)), shown(
+            OMP_PROC_BIND: |bound: &Binding| list(&bound.list),
+            OMP_PLACES: |bound: &Binding| if_any(&bound.places)
+        );
+        /// How the initial threads of a league are placed.
+        teams: ProcBind =
+            read(KMP_TEAMS_PROC_BIND, "using spread", first_policy).or(ProcBind::Spread), shown(plain);
+        /// `display-affinity-var`.
+        display: bool = read(OMP_DISPLAY_AFFINITY, "using false", boolean).or(false), shown(on);
+        /// The initial `affinity-format-var`.
+        format: String =
+            read(OMP_AFFINITY_FORMAT, "using the default", text).or(DEFAULT_FORMAT.into()), shown(plain);
+    }
+}
+
+/// Default of `affinity-format-var`.
+const DEFAULT_FORMAT: &str = "OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
+
+/// Places and policies.
+#[derive(Debug)]
+pub struct Binding {
+    /// `bind-var` per nesting level; never empty. `[False]`: binding is off for the whole program.
     pub list: Vec<ProcBind>,
-    /// The places; `None` when nothing asked for places or binding.
+    /// The places (`OMP_PLACES` and friends); `None` when nothing asked for places or binding.
     pub places: Option<PlaceList>,
-    /// How the places were named, if by a word.
+    /// What names the places, where a word does (`cores(4)`).
     pub places_name: Option<String>,
-    /// `KMP_AFFINITY=verbose`.
+    /// `KMP_AFFINITY=verbose`: say where each thread is bound.
     pub verbose: bool,
-    /// `KMP_AFFINITY=reset`.
+    /// `KMP_AFFINITY=reset`: an initial thread is bound only while it is in a region.
     pub reset: bool,
 }
 
 /// `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`.
 /// Places without a policy mean `true`; a policy without places means cores. A subset of the
 /// machine is a place if nothing else is said.
-pub(super) fn binding(r: &mut VariableReader<'_>, machine: &EnvMachine) -> Binding {
+fn binding(r: &mut VariableReader<'_>, machine: &EnvMachine) -> Binding {
     let omp_bind = r.read_all("OMP_PROC_BIND", "threads are not bound", proc_bind);
     let omp_places = omp_places(r);
     let gomp = r.read("GOMP_CPU_AFFINITY", "it is ignored", gomp_cpu_affinity).map(PlacesSpec::Explicit);
@@ -112,10 +137,9 @@ fn subset_as_place(machine: &EnvMachine) -> Option<PlaceList> {
     PlaceList::resolve(machine, &PlacesSpec::Explicit(vec![cpus])).0
 }
 
-/// `KMP_TEAMS_PROC_BIND`.
-pub(super) fn teams_bind(r: &mut VariableReader<'_>) -> ProcBind {
-    let list = r.read("KMP_TEAMS_PROC_BIND", "using spread", proc_bind);
-    list.map_or(ProcBind::Spread, |list| list[0])
+/// The first policy of a list.
+fn first_policy(text: &str) -> Result<ProcBind, String> {
+    proc_bind(text).map(|list| list[0])
 }
 
 fn resolve(
@@ -161,7 +185,7 @@ mod tests {
     fn binding_and_who_wins() {
         let bind = |pairs: &[(&str, &str)]| {
             let s = build(pairs).0;
-            (s.initial.bind, s.places.map(|p| p.len()))
+            (s.initial.bind, s.binding.bound.places.map(|p| p.len()))
         };
         assert_eq!(bind(&[("OMP_PROC_BIND", "close")]), (ProcBind::Close, Some(8)));
         assert_eq!(bind(&[("OMP_PLACES", "threads")]), (ProcBind::True, Some(16)));
@@ -183,14 +207,26 @@ mod tests {
             (ProcBind::Spread, Some(8))
         );
         let (s, lines) = build(&[("OMP_PLACES", "{0},{99}")]);
-        assert_eq!((s.places.unwrap().len(), lines.len()), (1, 1));
+        assert_eq!((s.binding.bound.places.unwrap().len(), lines.len()), (1, 1));
         let (s, lines) = build(&[("OMP_PLACES", "sockets(")]);
-        assert_eq!((s.places.unwrap().len(), s.places_name.as_deref(), lines.len()), (2, Some("sockets"), 1));
+        assert_eq!(
+            (s.binding.bound.places.unwrap().len(), s.binding.bound.places_name.as_deref(), lines.len()),
+            (2, Some("sockets"), 1)
+        );
         let (s, lines) = build(&[("OMP_PLACES", "chips")]);
-        assert_eq!((s.places.unwrap().len(), s.places_name.as_deref(), lines.len()), (8, Some("cores"), 1));
+        assert_eq!(
+            (s.binding.bound.places.unwrap().len(), s.binding.bound.places_name.as_deref(), lines.len()),
+            (8, Some("cores"), 1)
+        );
         let s = good(&[("OMP_PLACES", "threads(4)"), ("KMP_TEAMS_PROC_BIND", "close")]);
-        assert_eq!((s.places_name.as_deref(), s.teams_bind), (Some("threads(4)"), ProcBind::Close));
+        assert_eq!(
+            (s.binding.bound.places_name.as_deref(), s.binding.teams),
+            (Some("threads(4)"), ProcBind::Close)
+        );
         let (s, lines) = build(&[("OMP_PLACES", "{99}")]);
-        assert_eq!((s.places.is_none(), s.initial.bind, lines.len()), (true, ProcBind::False, 1));
+        assert_eq!(
+            (s.binding.bound.places.is_none(), s.initial.bind, lines.len()),
+            (true, ProcBind::False, 1)
+        );
     }
 }

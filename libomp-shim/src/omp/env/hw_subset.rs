@@ -191,12 +191,12 @@ mod tests {
     fn places_numbers_and_binding_follow() {
         let s = good(&[("KMP_HW_SUBSET", "1s,2c"), ("OMP_PLACES", "cores")]);
         assert_eq!(
-            (s.places.unwrap().to_string().as_str(), s.initial.nthreads, s.num_procs),
+            (s.binding.bound.places.unwrap().to_string().as_str(), s.initial.nthreads, s.num_procs),
             ("{0,8},{1,9}", 4, 4)
         );
         let s = good(&[("KMP_HW_SUBSET", "1s,2c,1t")]);
-        assert_eq!((s.places.unwrap().to_string().as_str(), s.initial.nthreads), ("{0:2}", 2));
+        assert_eq!((s.binding.bound.places.unwrap().to_string().as_str(), s.initial.nthreads), ("{0:2}", 2));
         let s = good(&[("KMP_HW_SUBSET", "1s"), ("OMP_PROC_BIND", "false")]);
-        assert!(s.places.is_none());
+        assert!(s.binding.bound.places.is_none());
     }
 }

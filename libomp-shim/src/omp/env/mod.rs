@@ -14,29 +14,41 @@
 //! | `places`, `kmp_affinity`, `hw_subset`, `allocator` | the four small languages |
 //! | `described` | the machine that `GANGWAY_TOPOLOGY` describes |
 //! | `rights` | which variables are not read in a program that gained rights |
-//! | `build` | from the variables to [`Settings`] |
-//! | `threads`, `binding`, `scheduling` | what groups of variables mean together: numbers, sizes and waiting; places; workers and gangs |
-//! | `devices` | what concerns other devices: checked only |
-//! | `types` | the types of the fields |
+//! | `table` | what the tables of settings become: fields, their reading and their display |
+//! | `build` | from the variables to [`Settings`]: the table of tables |
+//! | `threads`, `binding`, `scheduling`, `tools`, `devices`, `ranks` | tables: numbers, sizes and waiting; places; workers and gangs; tools, trace and counters; devices; MPI ranks |
+//! | `per_device` | variables of single devices: checked only |
+//! | `named`, `types` | enumerations with the names of their values; the types of the fields |
+//! | `shown` | how values are shown |
+//! | `files` | values that name files |
 //! | `fuzz`, `made_up` | tests by chance, and the machine that they are for |
 //!
 //! `getenv` at each use was rejected: programs change their environment while threads run.
 
+#[cfg(test)]
+mod agreement;
 mod allocator;
 mod binding;
 mod build;
 mod described;
 mod devices;
+mod files;
 #[cfg(test)]
 mod fuzz;
 mod hw_subset;
 mod kmp_affinity;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod made_up;
+mod named;
+mod per_device;
 mod places;
+mod ranks;
 mod rights;
 mod scheduling;
+mod shown;
+mod table;
 mod threads;
+mod tools;
 mod types;
 mod value;
 mod vars;
@@ -45,23 +57,21 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 
-use placement::choice::PlacementChoice;
-use placement::steal::Amount;
+use self::devices::DeviceSettings;
 
-pub use self::devices::amount;
+pub use self::build::Settings;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
+pub use self::named::named;
 pub use self::places::PlacesSpec;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use self::places::places as parse_places;
 pub use self::rights::gained as rights_gained;
+pub use self::table::ShownLine;
 pub use self::threads::ThreadReserve;
 pub use self::types::*;
 pub use self::vars::Vars;
-use super::affinity::PlaceList;
 use super::affinity::topology::{self, Cpu};
 use super::extension::check;
-use super::icv::{GangSched, Icv, ProcBind};
-use super::user_files::absolute;
 use super::{display, report, stats, storage, trace};
 use crate::memory;
 
@@ -71,143 +81,6 @@ use crate::memory;
 /// Programs that limit their priorities by `omp_get_max_task_priority`, or warn when it is too
 /// small, have to see this value, too.
 pub const NO_PRIORITY_LIMIT: i32 = i32::MAX;
-
-/// What the environment and the machine say: immutable after the first use.
-#[derive(Debug)]
-pub struct Settings {
-    /// The control variables of the initial task of every contention group.
-    pub initial: Icv,
-    /// `nthreads-var`: threads per nesting level; never empty.
-    pub nthreads_list: Vec<u32>,
-    /// `bind-var`: policy per nesting level; never empty. `[False]`: binding is off for the whole
-    /// program.
-    pub bind_list: Vec<ProcBind>,
-    /// The places (`OMP_PLACES` and friends); `None` when nothing asked for places or binding.
-    pub places: Option<PlaceList>,
-    /// `stacksize-var` in bytes, a multiple of the page size, at least 64 KiB. Main-like by
-    /// default: `RLIMIT_STACK`.
-    pub stacksize: usize,
-    /// `wait-policy-var`.
-    pub wait_policy: WaitPolicy,
-    /// How long to spin before sleeping: from `OMP_WAIT_POLICY`, refined by `KMP_BLOCKTIME` or
-    /// `GOMP_SPINCOUNT`.
-    pub spin: SpinSetting,
-    /// `cancel-var`.
-    pub cancellation: bool,
-    /// `max-task-priority-var`: larger priorities count as this one; at least 0,
-    /// [`NO_PRIORITY_LIMIT`] by default.
-    pub max_task_priority: i32,
-    /// `thread-limit-var`, as in [`Icv::thread_limit`].
-    pub thread_limit: u32,
-    /// Most OpenMP threads in the whole process (`KMP_DEVICE_THREAD_LIMIT`, `KMP_ALL_THREADS`).
-    pub device_thread_limit: u32,
-    /// What of the limit is kept for whom.
-    pub reserve: ThreadReserve,
-    /// `dyn-var`, as in [`Icv::dynamic`].
-    pub dynamic: bool,
-    /// `OMP_DISPLAY_ENV`.
-    pub display_env: DisplayEnv,
-    /// `KMP_AFFINITY=reset`: an initial thread is bound only while it is in a region.
-    pub affinity_reset: bool,
-    /// `KMP_TEAMS_PROC_BIND`: how the initial threads of a league are placed.
-    pub teams_bind: ProcBind,
-    /// What names the places, where a word does (`cores(4)`).
-    pub places_name: Option<String>,
-    /// `display-affinity-var`.
-    pub display_affinity: bool,
-    /// The initial `affinity-format-var`.
-    pub affinity_format: String,
-    /// `target-offload-var`.
-    pub target_offload: TargetOffload,
-    /// `KMP_FORCE_REDUCTION`, or `Tree` for `KMP_DETERMINISTIC_REDUCTION`; `None` = the runtime
-    /// chooses.
-    pub reduction_method: Option<ReductionMethod>,
-    /// The initial `nteams-var`: 0 = not limited.
-    pub num_teams: u32,
-    /// The initial `teams-thread-limit-var`: 0 = not limited.
-    pub teams_thread_limit: u32,
-    /// `OMP_ALLOCATOR`: handle of the initial `def-allocator-var`, see [`super::alloc`].
-    pub allocator: usize,
-    /// How `OMP_ALLOCATOR` was written, for display.
-    pub allocator_text: String,
-    /// OMPT tools.
-    pub tool: ToolSetting,
-    /// `debug-var` (OMPD).
-    pub debug: bool,
-    /// `num-procs-var`: processors of the affinity mask at the start, at most what the cgroup's
-    /// quota is worth; at least 1.
-    pub num_procs: u32,
-    /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads, at least 1; by default
-    /// [`EnvMachine::worker_target`].
-    pub workers: u32,
-    /// `OMP_GANG_SCHED`, as in [`Icv::gang`].
-    pub gang: GangSched,
-    /// `GANGWAY_VICTIM`: whom a worker without work steals from.
-    pub victim: VictimSetting,
-    /// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
-    pub tls: Tls,
-    /// `GANGWAY_HOST_DEVICES`: devices that are the host behind an address space of its own, at
-    /// most 64.
-    pub host_devices: u32,
-    /// `GANGWAY_HOST_DEVICE_DELAY`: microseconds that each of their operations takes.
-    pub host_device_delay: u32,
-    /// `OMPX_CLUSTER`; `None` = not set.
-    pub cluster: Option<ClusterMode>,
-    /// `OMPX_PROGRESS`: a thread of its own looks after messages between ranks.
-    pub dedicated_progress: bool,
-    /// `OMPX_SHARED_MEMORY`: messages between ranks of one machine go through shared memory.
-    pub shared_memory: bool,
-    /// `OMPX_TASK_AWARE_MPI`: a thread whose task waits in MPI runs other tasks.
-    pub task_aware_mpi: bool,
-    /// `OMPX_SCHED`: how regions are placed whose device is the runtime's choice.
-    pub placement: PlacementChoice,
-    /// `OMPX_GRAPH`: the file that keeps their graph.
-    pub graph_file: Option<String>,
-    /// `OMPX_STEAL`: how much of what waits a rank with little to do is given.
-    pub steal: Amount,
-    /// `OMPX_STEAL_VICTIM`: whom it asks.
-    pub steal_victim: VictimSetting,
-    /// `OMPX_COHERENCE`: the data that regions map stay on their devices, up to so many bytes that
-    /// are not in use; `None` = they do not stay.
-    pub coherence: Option<u64>,
-    /// `OMPX_BALANCE`: how many of the mobile objects that no worker has time for a rank with
-    /// nothing to do is given.
-    pub balance: Amount,
-    /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there
-    /// are.
-    pub device_memory: Option<u64>,
-    /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one,
-    /// if it is there.
-    pub rates: Option<String>,
-    /// `OMPX_TASKS`: the file that names persistent tasks.
-    pub tasks: Option<String>,
-    /// `OMPX_CUDA`: which CUDA driver is opened for devices; `None` = none.
-    pub cuda: Option<CudaDriver>,
-    /// `OMPX_DEVICES`: which kinds of devices may be used.
-    pub devices: DeviceKinds,
-    /// `GANGWAY_STATS`: print the counters of [`super::stats`] at exit.
-    pub stats: bool,
-    /// `GANGWAY_TRACE`: the file that gets a timeline ([`super::trace`]); `None` = none.
-    pub trace: Option<String>,
-    /// `GANGWAY_TRACE_BUFFER`: bytes that each kernel thread's events may take.
-    pub trace_buffer: usize,
-    /// `GANGWAY_TRACE_SHARE`: percent of the time that events of tasks may take; 100: any.
-    pub trace_share: Option<u32>,
-    /// `GANGWAY_CHECK`: say who waits in vain, and what is misused ([`super::check`]).
-    pub check: bool,
-    /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free
-    /// one.
-    pub stall_signal: Option<i32>,
-    /// `KMP_ENABLE_TASK_THROTTLING`: may a task that makes many others be held back to run some of
-    /// them?
-    pub task_throttling: bool,
-    /// `KMP_SETTINGS`: print the variables at start.
-    pub print_settings: bool,
-    /// `KMP_AFFINITY=verbose`: say where each thread is bound.
-    pub affinity_verbose: bool,
-    /// The variables that were set.
-    pub vars: Vars,
-}
 
 /// What parsing needs to know of the machine; a parameter so that tests have the same machine
 /// everywhere.
@@ -251,7 +124,7 @@ pub fn set_default(name: &str, value: &str) -> bool {
 pub fn target_offload(text: &str) -> TargetOffload {
     let vars = Vars::of(&[("OMP_TARGET_OFFLOAD", text)]);
     let mut reader = vars::VariableReader::new(&vars);
-    let value = build::target_offload(&mut reader);
+    let value = DeviceSettings::read(&mut reader).target_offload;
     reader.complaints.iter().for_each(report::warn_environment);
     value
 }
@@ -325,7 +198,7 @@ fn read() -> &'static Settings {
         let mut said = vars.refusals();
         said.extend(described::believe(&vars));
         let (mut settings, complaints) = Settings::build(vars, &EnvMachine::this());
-        settings.make_file_names_absolute();
+        settings.anchor_files();
         said.iter().chain(&complaints).for_each(report::warn_environment);
         display::at_start(&settings);
         settings
@@ -340,39 +213,6 @@ pub fn forget_reader_after_fork() {
     if SETTINGS.get().is_none() && READER.load(Ordering::Relaxed) != ult::arch::thread_pointer() {
         memory::forget_owner_after_fork();
         READER.store(0, Ordering::Relaxed);
-    }
-}
-
-impl Settings {
-    /// Makes file names absolute, because a daemon changes its directory later.
-    fn make_file_names_absolute(&mut self) {
-        if let Some(trace) = &mut self.trace {
-            let from_root = absolute(trace);
-            // `%` in the directory is no placeholder, so it is doubled.
-            let directory = from_root[..from_root.len() - trace.len()].replace('%', "%%");
-            trace.insert_str(0, &directory);
-        }
-        let rates = self.rates.as_mut().filter(|file| *file != "off");
-        let log = if let VerboseInit::File(file) = &mut self.tool.verbose_init { Some(file) } else { None };
-        for file in [self.graph_file.as_mut(), self.tasks.as_mut(), rates, log].into_iter().flatten() {
-            *file = absolute(file);
-        }
-        // The loader looks for a name without a slash where it looks for libraries.
-        let libraries = self.tool.libraries.iter_mut().chain(match &mut self.placement {
-            PlacementChoice::Manual(file) => {
-                *file = absolute(file);
-                None
-            }
-            PlacementChoice::Library(file) => Some(file),
-            _ => None,
-        });
-        let driver = self
-            .cuda
-            .as_mut()
-            .and_then(|driver| if let CudaDriver::File(file) = driver { Some(file) } else { None });
-        for file in libraries.chain(driver).filter(|file| file.contains('/')) {
-            *file = absolute(file);
-        }
     }
 }
 

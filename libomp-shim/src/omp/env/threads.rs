@@ -2,11 +2,46 @@
 //! who wins.
 
 use super::EnvMachine;
+use super::named::{name_of, named};
+use super::shown::{list, on, plain, size as shown_size};
+use super::table::settings;
 use super::types::{SpinSetting, WaitPolicy};
 use super::value::{at_most, blocktime, boolean, count, count_list, one_of, size, spincount};
 use super::vars::VariableReader;
 use crate::omp::icv::{NO_THREAD_LIMIT, SUPPORTED_ACTIVE_LEVELS};
 use crate::omp::parallel::MOST_THREADS;
+
+settings! {
+    /// OpenMP threads: how many, how large, and how they wait.
+    pub struct ThreadSettings read(r, machine: &EnvMachine, workers: u32) {
+        /// How many there may be.
+        limits: ThreadLimits = by(limits(r)), shown(
+            OMP_THREAD_LIMIT: |limits: &ThreadLimits| plain(&limits.group),
+            KMP_DEVICE_THREAD_LIMIT: |limits: &ThreadLimits| plain(&limits.device)
+        );
+        /// What of the limit is kept for whom.
+        reserve: ThreadReserve = by(reserve(r, limits.group));
+        /// `nthreads-var`: threads per nesting level; never empty.
+        list: Vec<u32> = by(nthreads(r, workers)), shown(OMP_NUM_THREADS: list);
+        /// `dyn-var`, as in [`Icv::dynamic`](crate::omp::icv::Icv::dynamic).
+        dynamic: bool = read_all(OMP_DYNAMIC, "using false", boolean).or(false), shown(on);
+        /// The initial `nteams-var`: 0 = not limited.
+        num_teams: u32 = read_all(OMP_NUM_TEAMS, "no limit is set", count(1)).or(0), shown(plain);
+        /// The initial `teams-thread-limit-var`: 0 = not limited.
+        teams_limit: u32 = by(teams_limit(r)),
+            shown(OMP_TEAMS_THREAD_LIMIT: plain, KMP_TEAMS_THREAD_LIMIT: plain);
+        /// `stacksize-var` in bytes, a multiple of the page size, at least 64 KiB. Main-like by
+        /// default: `RLIMIT_STACK`.
+        stacksize: usize = by(stacksize(r, machine)),
+            shown(OMP_STACKSIZE: shown_size, KMP_STACKSIZE: shown_size, GOMP_STACKSIZE: shown_size);
+        /// What they do while they wait.
+        waiting: WaitSetting = by(waiting(r)), shown(
+            OMP_WAIT_POLICY: |waiting: &WaitSetting| policy(waiting.policy),
+            GOMP_SPINCOUNT: |waiting: &WaitSetting| shown_spincount(waiting.spin),
+            KMP_BLOCKTIME: |waiting: &WaitSetting| shown_blocktime(waiting.spin)
+        );
+    }
+}
 
 /// Smallest stack of an OpenMP thread: below this not even `printf` of a float is safe.
 const MIN_STACK: usize = 64 << 10;
@@ -15,9 +50,18 @@ const UNLIMITED_STACK: usize = 8 << 20;
 /// Largest stack: some two thousand of them fit into the address space.
 const MOST_STACK: usize = 64 << 30;
 
+/// Most threads; [`NO_THREAD_LIMIT`]: any number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadLimits {
+    /// `thread-limit-var`, as in [`Icv::thread_limit`](crate::omp::icv::Icv::thread_limit).
+    pub group: u32,
+    /// OpenMP threads in the whole process.
+    pub device: u32,
+}
+
 /// `OMP_THREAD_LIMIT` for a contention group, `KMP_DEVICE_THREAD_LIMIT` (once `KMP_ALL_THREADS`)
 /// for the process.
-pub(super) fn thread_limits(r: &mut VariableReader<'_>) -> (u32, u32) {
+fn limits(r: &mut VariableReader<'_>) -> ThreadLimits {
     let none = "no limit is set";
     let all = r.read("KMP_ALL_THREADS", none, count(1));
     let device = r.read("KMP_DEVICE_THREAD_LIMIT", none, count(1));
@@ -27,7 +71,7 @@ pub(super) fn thread_limits(r: &mut VariableReader<'_>) -> (u32, u32) {
     let device = device.or(all).unwrap_or(NO_THREAD_LIMIT);
     let serial = r.vars.get("KMP_LIBRARY").is_some_and(|v| v.eq_ignore_ascii_case("serial"));
     let group = r.read_all("OMP_THREAD_LIMIT", none, count(1)).unwrap_or(device).min(device);
-    (if serial { 1 } else { group }, device)
+    ThreadLimits { group: if serial { 1 } else { group }, device }
 }
 
 /// What `OMP_THREADS_RESERVE` keeps in each contention group (6.0 §4.3.10).
@@ -45,7 +89,7 @@ impl ThreadReserve {
 }
 
 /// `limit` is `thread-limit-var`. Without one there is nothing to be reserved from.
-pub(super) fn reserve(r: &mut VariableReader<'_>, limit: u32) -> ThreadReserve {
+fn reserve(r: &mut VariableReader<'_>, limit: u32) -> ThreadReserve {
     let fits = |reserve: ThreadReserve| {
         let sum = u64::from(reserve.structured.max(1)) + u64::from(reserve.agents);
         if limit < NO_THREAD_LIMIT && sum > u64::from(limit) {
@@ -89,7 +133,7 @@ fn no_reservation() -> String {
     "neither a number nor a list of structured(n) and free_agent(n)".into()
 }
 
-pub(super) fn nthreads(r: &mut VariableReader<'_>, default: u32) -> Vec<u32> {
+fn nthreads(r: &mut VariableReader<'_>, default: u32) -> Vec<u32> {
     let instead = format!("using {default}");
     let possible = |list: Vec<u32>| match list.iter().all(|&n| n <= MOST_THREADS) {
         true => Ok(list),
@@ -116,7 +160,7 @@ pub(super) fn max_active_levels(r: &mut VariableReader<'_>, longest_list: usize)
     levels.or(from_nested).unwrap_or(default)
 }
 
-pub(super) fn teams_thread_limit(r: &mut VariableReader<'_>) -> u32 {
+fn teams_limit(r: &mut VariableReader<'_>) -> u32 {
     let none = "no limit is set";
     let kmp = r.read("KMP_TEAMS_THREAD_LIMIT", none, count(1));
     let omp = r.read_all("OMP_TEAMS_THREAD_LIMIT", none, count(1));
@@ -126,7 +170,7 @@ pub(super) fn teams_thread_limit(r: &mut VariableReader<'_>) -> u32 {
     omp.or(kmp).unwrap_or(0)
 }
 
-pub(super) fn stacksize(r: &mut VariableReader<'_>, machine: &EnvMachine) -> usize {
+fn stacksize(r: &mut VariableReader<'_>, machine: &EnvMachine) -> usize {
     let default = machine.stack_limit.unwrap_or(UNLIMITED_STACK).clamp(MIN_STACK, MOST_STACK);
     let instead = format!("using {} KiB", default >> 10);
     let mut first: Option<(String, usize)> = None;
@@ -151,10 +195,19 @@ pub(super) fn stacksize(r: &mut VariableReader<'_>, machine: &EnvMachine) -> usi
     asked.max(MIN_STACK).next_multiple_of(4096)
 }
 
+/// What threads do while they wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitSetting {
+    /// `wait-policy-var`.
+    pub policy: WaitPolicy,
+    /// How long to spin before sleeping: from the policy, refined by `KMP_BLOCKTIME` or
+    /// `GOMP_SPINCOUNT`.
+    pub spin: SpinSetting,
+}
+
 /// The policy gives the default; a number that says how long is obeyed, LLVM's before GNU's.
-pub(super) fn waiting(r: &mut VariableReader<'_>) -> (WaitPolicy, SpinSetting) {
-    let choices = [("active", WaitPolicy::Active), ("passive", WaitPolicy::Passive)];
-    let omp = r.read_all("OMP_WAIT_POLICY", "spinning briefly", one_of(&choices));
+fn waiting(r: &mut VariableReader<'_>) -> WaitSetting {
+    let omp = r.read_all("OMP_WAIT_POLICY", "spinning briefly", named);
     let libraries = [
         ("serial", WaitPolicy::Default),
         ("throughput", WaitPolicy::Default),
@@ -182,7 +235,32 @@ pub(super) fn waiting(r: &mut VariableReader<'_>) -> (WaitPolicy, SpinSetting) {
     if kmp.zip(gomp).is_some_and(|(kmp, gomp)| kmp != gomp) {
         r.overruled("GOMP_SPINCOUNT", "KMP_BLOCKTIME");
     }
-    (policy, kmp.or(gomp).unwrap_or(spin))
+    WaitSetting { policy, spin: kmp.or(gomp).unwrap_or(spin) }
+}
+
+/// The default is neither active nor passive; nearest to what it does is passive.
+fn policy(value: WaitPolicy) -> String {
+    let nearest = if value == WaitPolicy::Default { WaitPolicy::Passive } else { value };
+    name_of(nearest).to_ascii_uppercase()
+}
+
+fn shown_spincount(spin: SpinSetting) -> String {
+    match spin {
+        SpinSetting::None => "0".into(),
+        SpinSetting::Iterations(n) => n.to_string(),
+        SpinSetting::Forever => "INFINITE".into(),
+        SpinSetting::Learnt { .. } | SpinSetting::Micros(_) => String::new(),
+    }
+}
+
+fn shown_blocktime(spin: SpinSetting) -> String {
+    match spin {
+        SpinSetting::None => "0".into(),
+        SpinSetting::Learnt { least, .. } => format!("{least}us"),
+        SpinSetting::Micros(us) => format!("{us}us"),
+        SpinSetting::Forever => "INFINITE".into(),
+        SpinSetting::Iterations(_) => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -195,7 +273,7 @@ mod tests {
     fn reservations_within_the_limit() {
         let read = |limit: &str, text: &str| {
             let (settings, lines) = build(&[("OMP_THREAD_LIMIT", limit), ("OMP_THREADS_RESERVE", text)]);
-            (settings.reserve.structured, settings.reserve.agents, lines.len())
+            (settings.threads.reserve.structured, settings.threads.reserve.agents, lines.len())
         };
         assert_eq!(read("8", "3"), (3, 0, 0));
         assert_eq!(read("8", "structured(2), FREE_AGENT(4)"), (2, 4, 0));
@@ -204,7 +282,7 @@ mod tests {
         assert_eq!(read("8", "free_agent(8)"), (1, 7, 0));
         assert_eq!(read("8", "structured(4),free_agent(5)"), (1, 0, 1));
         assert_eq!(
-            good(&[("OMP_THREADS_RESERVE", "structured(4),free_agent(5)")]).reserve,
+            good(&[("OMP_THREADS_RESERVE", "structured(4),free_agent(5)")]).threads.reserve,
             ThreadReserve { structured: 4, agents: 5 }
         );
         let (_, lines) = build(&[("OMP_THREAD_LIMIT", "2"), ("OMP_THREADS_RESERVE", "3")]);
@@ -216,10 +294,10 @@ mod tests {
 
     #[test]
     fn limits() {
-        assert_eq!(good(&[("OMP_THREAD_LIMIT", "5")]).thread_limit, 5);
-        assert_eq!(good(&[("KMP_ALL_THREADS", "6")]).thread_limit, 6);
+        assert_eq!(good(&[("OMP_THREAD_LIMIT", "5")]).threads.limits.group, 5);
+        assert_eq!(good(&[("KMP_ALL_THREADS", "6")]).threads.limits.group, 6);
         let (both, lines) = build(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("KMP_ALL_THREADS", "6")]);
-        assert_eq!(both.device_thread_limit, 4);
+        assert_eq!(both.threads.limits.device, 4);
         assert_eq!(
             lines,
             [
@@ -227,11 +305,11 @@ mod tests {
             ]
         );
         let s = good(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("OMP_THREAD_LIMIT", "9")]);
-        assert_eq!((s.thread_limit, s.initial.thread_limit, s.device_thread_limit), (4, 4, 4));
-        assert_eq!(good(&[("KMP_LIBRARY", "serial")]).thread_limit, 1);
-        assert_eq!(good(&[("KMP_TEAMS_THREAD_LIMIT", "3")]).teams_thread_limit, 3);
+        assert_eq!((s.threads.limits.group, s.initial.thread_limit, s.threads.limits.device), (4, 4, 4));
+        assert_eq!(good(&[("KMP_LIBRARY", "serial")]).threads.limits.group, 1);
+        assert_eq!(good(&[("KMP_TEAMS_THREAD_LIMIT", "3")]).threads.teams_limit, 3);
         assert_eq!(
-            build(&[("OMP_TEAMS_THREAD_LIMIT", "2"), ("KMP_TEAMS_THREAD_LIMIT", "3")]).0.teams_thread_limit,
+            build(&[("OMP_TEAMS_THREAD_LIMIT", "2"), ("KMP_TEAMS_THREAD_LIMIT", "3")]).0.threads.teams_limit,
             2
         );
     }
@@ -248,18 +326,21 @@ mod tests {
 
     #[test]
     fn stack_sizes_and_who_wins() {
-        assert_eq!(good(&[("OMP_STACKSIZE", "512")]).stacksize, 512 << 10);
-        assert_eq!(good(&[("KMP_STACKSIZE", "262144")]).stacksize, 256 << 10);
-        assert_eq!(good(&[("GOMP_STACKSIZE", "512")]).stacksize, 512 << 10);
+        assert_eq!(good(&[("OMP_STACKSIZE", "512")]).threads.stacksize, 512 << 10);
+        assert_eq!(good(&[("KMP_STACKSIZE", "262144")]).threads.stacksize, 256 << 10);
+        assert_eq!(good(&[("GOMP_STACKSIZE", "512")]).threads.stacksize, 512 << 10);
         assert_eq!(
-            build(&[("OMP_STACKSIZE", "1M"), ("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.stacksize,
+            build(&[("OMP_STACKSIZE", "1M"), ("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")])
+                .0
+                .threads
+                .stacksize,
             1 << 20
         );
-        assert_eq!(build(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.stacksize, 2 << 20);
+        assert_eq!(build(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.threads.stacksize, 2 << 20);
         let (small, lines) = build(&[("OMP_STACKSIZE", "1")]);
-        assert_eq!((small.stacksize, lines.len()), (MIN_STACK, 1));
+        assert_eq!((small.threads.stacksize, lines.len()), (MIN_STACK, 1));
         let unlimited = EnvMachine { stack_limit: None, ..machine() };
-        assert_eq!(Settings::build(Vars::default(), &unlimited).0.stacksize, 8 << 20);
+        assert_eq!(Settings::build(Vars::default(), &unlimited).0.threads.stacksize, 8 << 20);
     }
 
     #[test]
@@ -272,15 +353,15 @@ mod tests {
         ] {
             let (settings, lines) = build(&[(name, value)]);
             assert_eq!(
-                (settings.stacksize, settings.nthreads_list, lines.len()),
+                (settings.threads.stacksize, settings.threads.list, lines.len()),
                 (8 << 20, vec![16], 1),
                 "{name}={value}"
             );
         }
         assert_eq!(
             (
-                good(&[("OMP_STACKSIZE", "64G")]).stacksize,
-                good(&[("OMP_NUM_THREADS", "65535")]).nthreads_list
+                good(&[("OMP_STACKSIZE", "64G")]).threads.stacksize,
+                good(&[("OMP_NUM_THREADS", "65535")]).threads.list
             ),
             (64 << 30, vec![65535])
         );
@@ -326,7 +407,7 @@ mod tests {
 
     #[test]
     fn waiting_and_who_wins() {
-        let spin = |pairs: &[(&str, &str)]| build(pairs).0.spin;
+        let spin = |pairs: &[(&str, &str)]| build(pairs).0.threads.waiting.spin;
         assert_eq!(spin(&[("OMP_WAIT_POLICY", "ACTIVE")]), SpinSetting::Forever);
         assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive")]), SpinSetting::None);
         assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "turnaround")]), SpinSetting::None);

@@ -1,5 +1,7 @@
 //! The types of [`super::Settings`]' fields.
 
+use super::named::{Named, with_names};
+
 /// `wait-policy-var`: what waiting threads do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitPolicy {
@@ -9,6 +11,10 @@ pub enum WaitPolicy {
     Active,
     /// Waiting threads give the processor up at once.
     Passive,
+}
+
+impl Named for WaitPolicy {
+    const NAMES: &'static [(&'static str, Self)] = &[("active", Self::Active), ("passive", Self::Passive)];
 }
 
 /// How long a thread without work spins before it sleeps. Where more threads are runnable than
@@ -38,27 +44,59 @@ impl SpinSetting {
     pub const DEFAULT: SpinSetting = SpinSetting::Learnt { least: 50, most: 2000 };
 }
 
-/// `target-offload-var`. The discriminants are those that LLVM's libraries tell each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum TargetOffload {
-    /// As if there were no devices.
-    Disabled = 0,
-    /// Use a device if there is one, else the host.
-    Default = 1,
-    /// Stop the program when a region cannot run on a device.
-    Mandatory = 2,
-}
+with_names! {
+    /// `target-offload-var`. The discriminants are those that LLVM's libraries tell each other.
+    #[repr(u8)]
+    pub enum TargetOffload {
+        /// Use a device if there is one, else the host.
+        Default = "default" as 1,
+        /// Stop the program when a region cannot run on a device.
+        Mandatory = "mandatory" as 2,
+        /// As if there were no devices.
+        Disabled = "disabled" as 0,
+    }
 
-/// How `reduction` clauses of worksharing constructs are combined (`KMP_FORCE_REDUCTION`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReductionMethod {
-    /// One thread after the other, under a lock.
-    Critical,
-    /// With atomic operations where the compiler generated them.
-    Atomic,
-    /// In a tree of fixed shape: the same order in every run.
-    Tree,
+    /// How `reduction` clauses of worksharing constructs are combined (`KMP_FORCE_REDUCTION`).
+    pub enum ReductionMethod {
+        /// One thread after the other, under a lock.
+        Critical = "critical",
+        /// With atomic operations where the compiler generated them.
+        Atomic = "atomic",
+        /// In a tree of fixed shape: the same order in every run.
+        Tree = "tree",
+    }
+
+    /// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
+    pub enum Tls {
+        /// `Donor` where it works, else `Kernel`.
+        Auto = "auto",
+        /// Each has that of a parked kernel thread.
+        Donor = "donor",
+        /// They do not share: a kernel thread for each.
+        Kernel = "kernel",
+        /// They all see the worker's. For programs that keep nothing there across a scheduling point.
+        Shared = "shared",
+    }
+
+    /// `OMPX_DEVICES`: which kinds of devices may be used.
+    pub enum DeviceKinds {
+        /// All that there are.
+        All = "all",
+        /// Processors.
+        Cpu = "cpu",
+        /// GPUs: there are none yet.
+        Gpu = "gpu",
+    }
+
+    /// `OMPX_CLUSTER`: what MPI ranks are for each other.
+    pub enum ClusterMode {
+        /// Nothing.
+        Off = "off",
+        /// Rank 0 runs `main`, the others are its devices.
+        Head = "head",
+        /// All run `main`, and all are devices.
+        Spmd = "spmd",
+    }
 }
 
 /// `OMP_DISPLAY_ENV`.
@@ -70,17 +108,6 @@ pub enum DisplayEnv {
     Yes,
     /// Also `KMP_*`, `GOMP_*` and `GANGWAY_*`.
     Verbose,
-}
-
-/// `tool-var` and its companions (OMPT).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolSetting {
-    /// `OMP_TOOL`: whether tools may be registered.
-    pub enabled: bool,
-    /// `OMP_TOOL_LIBRARIES`: libraries to look for a tool in, in order.
-    pub libraries: Vec<String>,
-    /// `OMP_TOOL_VERBOSE_INIT`.
-    pub verbose_init: VerboseInit,
 }
 
 /// `OMP_TOOL_VERBOSE_INIT`: where the search for a tool is logged.
@@ -96,40 +123,6 @@ pub enum VerboseInit {
     File(String),
 }
 
-/// `GANGWAY_VICTIM`: whom a worker without work steals from; `OMPX_STEAL_VICTIM`: whom a rank asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VictimSetting {
-    /// The last victim that had work and a random one in turns.
-    Hybrid,
-    /// The last victim that had work, for as long as it has.
-    History,
-    /// A random one each time.
-    Random,
-}
-
-impl From<VictimSetting> for ult::victim::VictimKind {
-    fn from(victim: VictimSetting) -> Self {
-        match victim {
-            VictimSetting::Hybrid => Self::Hybrid,
-            VictimSetting::History => Self::History,
-            VictimSetting::Random => Self::Random,
-        }
-    }
-}
-
-/// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tls {
-    /// `Donor` where it works, else `Kernel`.
-    Auto,
-    /// Each has that of a parked kernel thread.
-    Donor,
-    /// They do not share: a kernel thread for each.
-    Kernel,
-    /// They all see the worker's. For programs that keep nothing there across a scheduling point.
-    Shared,
-}
-
 /// `OMPX_CUDA`, if it is not `off`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CudaDriver {
@@ -137,26 +130,4 @@ pub enum CudaDriver {
     System,
     /// The one in this file.
     File(String),
-}
-
-/// `OMPX_DEVICES`: which kinds of devices may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceKinds {
-    /// All that there are.
-    All,
-    /// Processors.
-    Cpu,
-    /// GPUs: there are none yet.
-    Gpu,
-}
-
-/// `OMPX_CLUSTER`: what MPI ranks are for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClusterMode {
-    /// Nothing.
-    Off,
-    /// Rank 0 runs `main`, the others are its devices.
-    Head,
-    /// All run `main`, and all are devices.
-    Spmd,
 }

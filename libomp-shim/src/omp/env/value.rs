@@ -15,6 +15,11 @@ pub fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
+/// Any text, such as a file's name.
+pub fn text(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
 /// An integer from `min` to the largest `int`.
 pub fn integer(min: i32) -> impl Fn(&str) -> Result<i32, String> {
     move |text| {

@@ -177,7 +177,7 @@ pub fn is_active() -> bool {
 
 /// The settings have just been read.
 pub(in crate::omp) fn at_start(settings: &env::Settings) {
-    if settings.check {
+    if settings.tools.check {
         linked().check.begin();
     }
 }

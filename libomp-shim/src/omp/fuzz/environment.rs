@@ -24,11 +24,15 @@ pub fn environment(input: &[u8]) {
 pub fn reads(pairs: &[(&str, &str)]) {
     let (settings, lines) = in_time(pairs, || build(pairs));
     assert!(
-        settings.initial.nthreads >= 1 && settings.workers >= 1 && settings.stacksize >= 64 << 10,
+        settings.initial.nthreads >= 1
+            && settings.scheduling.workers >= 1
+            && settings.threads.stacksize >= 64 << 10,
         "{pairs:?}"
     );
     assert!(
         settings
+            .binding
+            .bound
             .places
             .as_ref()
             .is_none_or(|all| (0..all.len()).all(|place| all.procs(place).iter().all(|&cpu| cpu < 16))),

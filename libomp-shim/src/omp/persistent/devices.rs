@@ -20,7 +20,7 @@ const GPU: i32 = 2;
 /// # Errors
 /// Not with `OMPX_DEVICES=gpu`.
 pub fn allowed() -> Result<(), RemoteFault> {
-    if env::settings().devices == DeviceKinds::Gpu { Err(RemoteFault::Device) } else { Ok(()) }
+    if env::settings().devices.kinds == DeviceKinds::Gpu { Err(RemoteFault::Device) } else { Ok(()) }
 }
 
 /// Ranks that are devices: the first one, and how many. Where there is none, rank 0 does it, as for

@@ -27,7 +27,7 @@ static GONE: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn places() -> Result<&'static [Option<u32>], RemoteFault> {
     let places = PLACES.get_or_init(|| {
-        let Some(file) = &env::settings().tasks else {
+        let Some(file) = &env::settings().ranks.tasks else {
             return Ok(Vec::new());
         };
         let text = user_files::read(file).map_err(|why| why.to_string());

@@ -296,7 +296,7 @@ fn look_for_messages() {
 pub fn serve() {
     let body = Body { call: take_part, function: ptr::null(), data: ptr::null_mut(), count: 0 };
     // A second thread, so that there is a team: on one worker it shares it.
-    let threads = env::settings().workers.max(2);
+    let threads = env::settings().scheduling.workers.max(2);
     parallel::parallel(
         CurrentThread::get(),
         body,

@@ -122,7 +122,7 @@ fn is_shallow(here: CurrentThread) -> bool {
     if here.task.base.get() == 0 {
         here.task.base.set(position);
     }
-    let deep = DEEP.min(env::settings().stacksize / 4);
+    let deep = DEEP.min(env::settings().threads.stacksize / 4);
     (here.task.base.get().wrapping_sub(position) as i32) < (deep >> 4) as i32
 }
 

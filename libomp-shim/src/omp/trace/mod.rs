@@ -73,7 +73,7 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 
 /// Begins to record if the settings, which have just been read, ask for it.
 pub fn at_start(settings: &Settings) {
-    let Some(file) = &settings.trace else { return };
+    let Some(file) = &settings.tools.trace else { return };
     if WANTED.set(file.clone()).is_err() {
         return;
     }
@@ -85,8 +85,8 @@ pub fn at_start(settings: &Settings) {
         Ordering::Relaxed,
     );
     clock::begin();
-    lane::set_limit(settings.trace_buffer);
-    thin::set_share(settings.trace_share);
+    lane::set_limit(settings.tools.trace_buffer);
+    thin::set_share(settings.tools.trace_share);
     // ORDERING: Relaxed; read by threads that are started later, and by this one.
     PROCESS.store(process(), Ordering::Relaxed);
     ult::observer::set(Some(&scheduler::OBSERVER));

@@ -35,7 +35,7 @@ fn wait_like(spin: Spin) {
 
 /// Milliseconds of blocking, as the environment set them.
 fn initial_blocktime() -> c_int {
-    match env::settings().spin {
+    match env::settings().threads.waiting.spin {
         Wanted::None | Wanted::Learnt { .. } | Wanted::Iterations(_) => 0,
         Wanted::Micros(n) => c_int::try_from(n / 1000).unwrap_or(c_int::MAX),
         Wanted::Forever => c_int::MAX,
@@ -66,14 +66,14 @@ routines! {
     /// `kmp_set_stacksize_s`: the size of stacks is read from the environment once, so only the
     /// value that holds already is accepted in silence.
     fn kmp_set_stacksize_s(bytes: usize) {
-        if bytes != env::settings().stacksize {
+        if bytes != env::settings().threads.stacksize {
             no_effect("kmp_set_stacksize", "set OMP_STACKSIZE before the program starts");
         }
     }
 
     /// `kmp_get_stacksize_s`: bytes of a thread's stack.
     fn kmp_get_stacksize_s() -> usize {
-        env::settings().stacksize
+        env::settings().threads.stacksize
     }
 
     /// `kmp_set_stacksize`, see [`kmp_set_stacksize_s`].
@@ -83,7 +83,7 @@ routines! {
 
     /// `kmp_get_stacksize`: [`kmp_get_stacksize_s`], as far as an `int` goes.
     fn kmp_get_stacksize() -> c_int {
-        c_int::try_from(env::settings().stacksize).unwrap_or(c_int::MAX)
+        c_int::try_from(env::settings().threads.stacksize).unwrap_or(c_int::MAX)
     }
 
     /// `kmp_set_library`: 1 serial (regions of one thread), 2 turnaround (waiting threads never

@@ -96,7 +96,7 @@ fn fits<T>(at: *const T) -> bool {
 /// `KMP_ATOMIC_MODE=2`: 16 bytes are updated under the lock, as gcc's code does.
 fn as_gnu() -> bool {
     static MODE: OnceLock<bool> = OnceLock::new();
-    *MODE.get_or_init(|| env::settings().vars.get("KMP_ATOMIC_MODE") == Some("2"))
+    *MODE.get_or_init(|| env::settings().atomic_mode == 2)
 }
 
 /// Replaces what stands at `at` by `next` of it, atomically; returns the old and the new value.

@@ -679,7 +679,7 @@ fn allocate(
 fn fits(slot: &DeviceSlot, bytes: usize) -> bool {
     let in_use =
         || slot.placing.in_use().saturating_add(BLOCKS.with(|directory| directory.bytes(slot.number)));
-    env::settings().device_memory.is_none_or(|limit| in_use().saturating_add(bytes as u64) <= limit)
+    env::settings().devices.memory.is_none_or(|limit| in_use().saturating_add(bytes as u64) <= limit)
 }
 
 /// Devices that have a valid copy of the byte at `address`.

@@ -354,7 +354,7 @@ pub fn step_aside(here: CurrentThread) {
 /// Lets the GPU take over regions that wait for other GPUs, as long as it has no work and the move
 /// pays.
 fn take_over(slot: &'static DeviceSlot) {
-    let (device, limit) = (slot.number as usize, env::settings().device_memory);
+    let (device, limit) = (slot.number as usize, env::settings().devices.memory);
     if !with(|state| state.admission.is_idle(device)) {
         return;
     }

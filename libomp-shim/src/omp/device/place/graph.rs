@@ -33,7 +33,7 @@ fn record() -> MutexGuard<'static, Option<GraphRecord>> {
 
 fn records() -> bool {
     // ORDERING: Relaxed; written under the policy's lock, which every caller has held since.
-    env::settings().graph_file.is_some() && !READ.load(Ordering::Relaxed)
+    env::settings().devices.graph_file.is_some() && !READ.load(Ordering::Relaxed)
 }
 
 /// Records a region that is about to run.
@@ -69,7 +69,7 @@ pub(super) fn end(number: u32, nanoseconds: u64) {
 
 /// Writes the file.
 extern "C" fn write() {
-    let Some(file) = &env::settings().graph_file else { return };
+    let Some(file) = &env::settings().devices.graph_file else { return };
     let Some(graph) = record().as_ref().map(GraphRecord::graph) else { return };
     let written = graph.and_then(|graph| {
         NewFile::write_whole(file, placement::file::write(&graph).as_bytes()).map_err(|e| e.to_string())
@@ -88,7 +88,11 @@ pub(super) fn plan(
     devices: usize,
     memory: Option<u64>,
 ) -> Result<(), String> {
-    let file = env::settings().graph_file.as_ref().ok_or("no graph is known ahead, OMPX_GRAPH names none")?;
+    let file = env::settings()
+        .devices
+        .graph_file
+        .as_ref()
+        .ok_or("no graph is known ahead, OMPX_GRAPH names none")?;
     let text = user_files::read(file).map_err(|e| format!("graph {file}: {e}, this run records it"))?;
     let graph = placement::file::read(&text).map_err(|why| format!("graph {file}: {why}"))?;
     let machine = rates::machine(devices, memory);
@@ -102,7 +106,7 @@ pub(super) fn plan(
     // ORDERING: Relaxed; see `records`.
     READ.store(true, Ordering::Relaxed);
     let name = policy.name();
-    if env::settings().stats {
+    if env::settings().tools.stats {
         notify(&name, &graph, &machine, &schedule)?;
     }
     Ok(())

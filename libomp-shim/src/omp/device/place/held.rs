@@ -71,7 +71,7 @@ pub fn waiting() -> usize {
 /// Do regions wait here at all? They do only if another rank could steal them. Regions for GPUs
 /// have a queue of their own ([`super::admission`]).
 pub fn is_used() -> bool {
-    env::settings().steal != Amount::Nothing
+    env::settings().ranks.steal != Amount::Nothing
         && ranks::place().is_some_and(|place| place.devices > 1)
         && !usable().is_empty()
 }
@@ -87,7 +87,7 @@ const MOST_AHEAD: u64 = 64;
 /// with more workers asks for regions.
 fn window(slot: &DeviceSlot) -> u32 {
     let ahead = (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD);
-    env::settings().workers.saturating_add(1 + ahead as u32)
+    env::settings().scheduling.workers.saturating_add(1 + ahead as u32)
 }
 
 /// Waits until the region may begin at this depth of nesting. The returned promise may be for
@@ -157,7 +157,7 @@ pub fn steal(device: usize) -> usize {
         queue.is_empty()
     });
     let Some(slot) = usable().get(device).filter(|_| !is_empty) else { return 0 };
-    let (amount, limit, window) = (env::settings().steal, env::settings().device_memory, window(slot));
+    let (amount, limit, window) = (env::settings().ranks.steal, env::settings().devices.memory, window(slot));
     let policy = policies::in_force(usable().len(), limit);
     let stolen = with(|queue| queue.steal(device, amount, window, |held| held.carry_over(slot, limit)));
     drop(policy);

@@ -297,7 +297,7 @@ pub fn choose(
     code: usize,
     items: &[MapItem],
 ) -> Option<Reservation> {
-    let limit = env::settings().device_memory;
+    let limit = env::settings().devices.memory;
     let kinds = kinds_for(&region, code);
     // Kernels cannot create regions, so regions inside of others come from code on the host.
     let depth = target::depth(here) as usize;

@@ -55,13 +55,16 @@ impl InForce {
 pub fn in_force(devices: usize, memory: Option<u64>) -> InForce {
     let mut policy = policy();
     policy.get_or_insert_with(|| {
-        make(&env::settings().placement, devices, memory).unwrap_or_else(|why| instead(&why))
+        make(&env::settings().devices.placement, devices, memory).unwrap_or_else(|why| instead(&why))
     });
     InForce(policy)
 }
 
 fn instead(why: &str) -> Placing {
-    report::warn_environment(format_args!("OMPX_SCHED='{}': {why}; using least", env::settings().placement));
+    report::warn_environment(format_args!(
+        "OMPX_SCHED='{}': {why}; using least",
+        env::settings().devices.placement
+    ));
     (Box::new(LeastLoaded::default()), true)
 }
 

@@ -27,7 +27,7 @@ static RATES: OnceLock<Option<Rates>> = OnceLock::new();
 /// The measured rates.
 fn measured() -> Option<&'static Rates> {
     ranks::place()?;
-    RATES.get_or_init(|| find(env::settings().rates.as_deref()).unwrap_or_else(said)).as_ref()
+    RATES.get_or_init(|| find(env::settings().devices.rates.as_deref()).unwrap_or_else(said)).as_ref()
 }
 
 fn said(line: String) -> Option<Rates> {

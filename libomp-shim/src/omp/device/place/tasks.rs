@@ -83,7 +83,7 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     let may_run = |slot: &DeviceSlot, is_sound: bool| {
         borrowed::has_streams(slot) && (owner.is_some() || !any_sound || is_sound) && is_owner(slot)
     };
-    let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
+    let mut policy = policies::in_force(slots.len(), env::settings().devices.memory);
     let views: Vec<View> = slots
         .iter()
         .zip(sound)

@@ -154,7 +154,7 @@ pub fn first_device(cluster: &Cluster) -> usize {
 
 /// How many ranks are devices. None with `OMPX_DEVICES=gpu`.
 pub fn device_count(cluster: &Cluster) -> usize {
-    if env::settings().devices == DeviceKinds::Gpu {
+    if env::settings().devices.kinds == DeviceKinds::Gpu {
         0
     } else {
         cluster.ranks as usize - first_device(cluster)

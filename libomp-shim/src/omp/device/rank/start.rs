@@ -85,8 +85,10 @@ fn identities() -> Vec<(CString, u64)> {
     let modules =
         modules.map(|m| (CString::new(format!("version of {}", m.name)).unwrap_or_default(), m.identity));
     // All count their GPUs for each other, or none does.
-    let gpus =
-        (c"setting of OMPX_CUDA (on or off)".to_owned(), 1 + u64::from(env::settings().cuda.is_some()));
+    let gpus = (
+        c"setting of OMPX_CUDA (on or off)".to_owned(),
+        1 + u64::from(env::settings().devices.cuda.is_some()),
+    );
     modules.chain([gpus]).collect()
 }
 
@@ -98,7 +100,7 @@ fn join(table: &BridgeTable, dedicated: bool) -> Option<*const Bridge> {
     let config = BridgeConfig {
         thread_level: 3,
         progress: if dedicated { DEDICATED } else { 0 },
-        mpi_only: u32::from(!env::settings().shared_memory),
+        mpi_only: u32::from(!env::settings().ranks.shared_memory),
         identities: identities.as_ptr(),
         identity_count: identities.len() as u64,
         ..BridgeConfig::default()
@@ -123,7 +125,7 @@ pub enum Started {
 /// Brings the ranks together, if this is to be. On a rank that serves, it does not return. What
 /// goes wrong ends the process with a line by one rank.
 pub fn init() -> Started {
-    let mode = env::settings().cluster.unwrap_or(ClusterMode::Head);
+    let mode = env::settings().ranks.cluster.unwrap_or(ClusterMode::Head);
     // SAFETY: no preconditions.
     let process = unsafe { libc::getpid() };
     // ORDERING: Relaxed; only who is first matters.
@@ -149,7 +151,7 @@ pub fn init() -> Started {
         );
     }
     let table = load(mpi).unwrap_or_else(|why| refuse(speaks, &why));
-    let dedicated = env::settings().dedicated_progress;
+    let dedicated = env::settings().ranks.dedicated_progress;
     let Some(bridge) = join(table, dedicated) else { std::process::exit(1) };
     begin(table, bridge, mode, dedicated)
 }

@@ -89,7 +89,7 @@ fn node(rank: u32, var: &dyn Fn(&str) -> Option<String>) -> Option<Range<u32>> {
 /// Who chooses whom `rank`, of so many, asks: by `OMPX_STEAL_VICTIM`, ranks of the same node more
 /// often.
 fn victims(rank: u32, ranks: u32) -> Selector {
-    let mut victims = Selector::new(env::settings().steal_victim.into(), rank.into());
+    let mut victims = Selector::new(env::settings().ranks.steal_victim, rank.into());
     let near = node(rank, &|name| std::env::var(name).ok()).filter(|near| near.len() < ranks as usize);
     if let Some(near) = near {
         let distances: Vec<u8> =
@@ -136,7 +136,7 @@ fn place(cluster: &Cluster) -> Option<RankRange> {
 /// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its
 /// message.
 pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
-    if env::settings().steal == Amount::Nothing {
+    if env::settings().ranks.steal == Amount::Nothing {
         return;
     }
     if stolen {
@@ -151,7 +151,7 @@ pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
 
 /// A region of this rank has ended. Called while it counts as busy.
 pub fn region_ended(cluster: &Cluster) {
-    if env::settings().steal == Amount::Nothing {
+    if env::settings().ranks.steal == Amount::Nothing {
         return;
     }
     cluster.stealing.thief(Thief::region_ended);
@@ -164,7 +164,7 @@ pub fn region_ended(cluster: &Cluster) {
 fn look(cluster: &Cluster) -> bool {
     let settings = env::settings();
     let Some(device) = own_device(cluster).filter(|_| held::is_used()) else { return false };
-    if cluster.served.regions() >= u64::from(settings.workers) || held::steal(device) > 0 {
+    if cluster.served.regions() >= u64::from(settings.scheduling.workers) || held::steal(device) > 0 {
         return false;
     }
     let victim = lock(&cluster.stealing.seeker).asks(cluster, None);

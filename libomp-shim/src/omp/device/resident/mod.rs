@@ -409,7 +409,7 @@ pub fn overwritten(range: &Range<usize>) {
 /// Drops idle copies until the device has room for what regions need. `twice` bytes count twice at
 /// the moment.
 fn trim(slot: &DeviceSlot, twice: u64) {
-    let limit = env::settings().device_memory;
+    let limit = env::settings().devices.memory;
     // ORDERING: Relaxed; see `at_start`.
     let most = MOST.load(Ordering::Relaxed);
     loop {

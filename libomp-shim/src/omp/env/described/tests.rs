@@ -52,7 +52,7 @@ fn settings(machine: &str, vars: &[(&str, &str)]) -> (Settings, Vec<String>) {
 fn places(machine: &str, text: &str) -> PlaceList {
     let (settings, complaints) = settings(machine, &[("OMP_PLACES", text)]);
     assert_eq!(complaints, Vec::<String>::new(), "{text} on {machine}");
-    settings.places.unwrap()
+    settings.binding.bound.places.unwrap()
 }
 
 /// `first second .. last (number)`.
@@ -142,7 +142,7 @@ fn a_mask_of_one_node_leaves_one_node() {
         assert_eq!(ends(&places(machine, text)), expected, "{text}");
     }
     let (found, lines) = settings(machine, &[("OMP_PLACES", "{0:4}:8:4")]);
-    assert_eq!(ends(&found.places.unwrap()), "{24:4} {28:4} (2)");
+    assert_eq!(ends(&found.binding.bound.places.unwrap()), "{24:4} {28:4} (2)");
     assert_eq!(lines, ["OMP_PLACES='{0:4}:8:4': 24 of its processors may not be used; they are left out"]);
 }
 
@@ -216,7 +216,7 @@ fn processors_and_workers() {
         let numbers = |vars| {
             let (s, lines) = settings(machine, vars);
             assert!(lines.is_empty(), "{lines:?}");
-            (s.num_procs, s.workers, s.initial.nthreads)
+            (s.num_procs, s.scheduling.workers, s.initial.nthreads)
         };
         assert_eq!(numbers(&[]), *expected, "{machine}");
         assert_eq!(numbers(&[("GANGWAY_WORKERS", "64")]), (expected.0, 64, 64), "{machine}");
@@ -298,7 +298,8 @@ fn bindings() {
 
 #[test]
 fn orders_of_llvm_on_large_machines() {
-    let shown = |machine, text| ends(&settings(machine, &[("KMP_AFFINITY", text)]).0.places.unwrap());
+    let shown =
+        |machine, text| ends(&settings(machine, &[("KMP_AFFINITY", text)]).0.binding.bound.places.unwrap());
     assert_eq!(shown(FAR, "granularity=fine,compact"), "{0} {96} .. {191} (192)");
     assert_eq!(shown(FAR, "granularity=core,scatter"), "{0,96} {48,144} .. {95,191} (96)");
     assert_eq!(shown(INTERLEAVED, "granularity=core,scatter"), "{0:2} {2:2} .. {190:2} (96)");

@@ -112,7 +112,7 @@ pub fn set(amount: Amount) {
 fn amount() -> Amount {
     // ORDERING: Relaxed, see `set`.
     match WANTED.load(Ordering::Relaxed) {
-        0 => env::settings().balance,
+        0 => env::settings().ranks.balance,
         place => AMOUNTS[usize::from(place) - 1],
     }
 }
@@ -139,7 +139,7 @@ pub fn token_is_over() {
 fn spare() -> usize {
     // ORDERING: Relaxed; a hint.
     let tokens = TOKENS.load(Ordering::Relaxed);
-    let about_to = env::settings().workers as usize;
+    let about_to = env::settings().scheduling.workers as usize;
     table::loaded().min(tokens.saturating_sub(about_to))
 }
 

@@ -176,11 +176,11 @@ unsafe extern "C" fn get_num_procs() -> c_int {
 }
 
 unsafe extern "C" fn get_num_places() -> c_int {
-    env::settings().places.as_ref().map_or(0, |places| places.len() as c_int)
+    env::settings().binding.bound.places.as_ref().map_or(0, |places| places.len() as c_int)
 }
 
 unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_int) -> c_int {
-    let places = env::settings().places.as_ref();
+    let places = env::settings().binding.bound.places.as_ref();
     let Some((places, place)) =
         places.zip(usize::try_from(place).ok()).filter(|(places, place)| *place < places.len())
     else {
@@ -203,7 +203,7 @@ unsafe extern "C" fn get_place_num() -> c_int {
 }
 
 unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> c_int {
-    let Some(here) = running().filter(|_| env::settings().places.is_some()) else { return 0 };
+    let Some(here) = running().filter(|_| env::settings().binding.bound.places.is_some()) else { return 0 };
     binding::bind_if_initial(here);
     // SAFETY: own thread only.
     let partition = unsafe { here.thread.own() }.partition.clone();

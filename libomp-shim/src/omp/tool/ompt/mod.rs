@@ -56,7 +56,7 @@ pub fn start() {
     START.call_once(|| {
         // ORDERING: Relaxed, both; as above.
         STARTER.store(me, Ordering::Relaxed);
-        if env::settings().tool.enabled {
+        if env::settings().tools.enabled {
             initialize(search::find());
         }
         STARTER.store(0, Ordering::Relaxed);

@@ -39,7 +39,7 @@ impl Log {
     fn open() -> Self {
         // SAFETY: the C library's streams, and a name that lives for the call.
         Self(unsafe {
-            match &env::settings().tool.verbose_init {
+            match &env::settings().tools.verbose_init {
                 VerboseInit::Disabled => ptr::null_mut(),
                 VerboseInit::Stdout => stdout,
                 VerboseInit::Stderr => stderr,
@@ -77,7 +77,7 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        if matches!(env::settings().tool.verbose_init, VerboseInit::File(_)) && !self.0.is_null() {
+        if matches!(env::settings().tools.verbose_init, VerboseInit::File(_)) && !self.0.is_null() {
             // SAFETY: opened by `open`.
             unsafe { libc::fclose(self.0) };
         }
@@ -95,7 +95,7 @@ pub fn may_find_tool() -> bool {
     if known != UNKNOWN {
         return known == 1;
     }
-    let Some(tool) = env::settings_for_query().map(|settings| &settings.tool) else { return false };
+    let Some(tool) = env::settings_for_query().map(|settings| &settings.tools) else { return false };
     let found = tool.enabled && (!tool.libraries.is_empty() || of_process().is_some());
     // ORDERING: as above.
     KNOWN.store(u8::from(found), Ordering::Relaxed);
@@ -159,7 +159,7 @@ pub unsafe fn start_next(version: c_uint, runtime: *const c_char) -> *mut c_void
 }
 
 fn in_libraries(log: &Log) -> *mut StartResult {
-    let libraries = &env::settings().tool.libraries;
+    let libraries = &env::settings().tools.libraries;
     if libraries.is_empty() {
         log.put("No OMP_TOOL_LIBRARIES defined.\n...searching tool libraries failed.\n");
         return ptr::null_mut();

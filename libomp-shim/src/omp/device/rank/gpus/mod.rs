@@ -100,10 +100,10 @@ impl Gpus {
     /// Opens those of this rank, as one of so many.
     pub(super) fn open(rank: u32, ranks: u32) -> Self {
         let (settings, who) = (env::settings(), format!("rank {rank}: "));
-        let mut own = if settings.devices == DeviceKinds::Cpu {
+        let mut own = if settings.devices.kinds == DeviceKinds::Cpu {
             Vec::new()
         } else {
-            gpu::devices(settings.cuda.as_ref(), &who)
+            gpu::devices(settings.devices.cuda.as_ref(), &who)
         };
         own.truncate(MOST);
         let heard = RankAnswers { counts: vec![0; ranks as usize], silent: ranks as usize };
@@ -145,7 +145,7 @@ fn notify(cluster: &Cluster, to: u32, first: usize, counts: &[u8]) -> Result<(),
 /// Counts the GPUs of all ranks, which all of them do when they are brought together. Nothing
 /// without `OMPX_CUDA`.
 pub(super) fn count_all(cluster: &Cluster) {
-    if env::settings().cuda.is_none() {
+    if env::settings().devices.cuda.is_none() {
         return;
     }
     let own = [lock(&cluster.gpus.own).len() as u8];
