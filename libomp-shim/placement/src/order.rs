@@ -319,6 +319,13 @@ mod tests {
     }
 
     #[test]
+    fn a_task_is_the_same_after_it_was_a_word() {
+        for id in [Id { at: 0, serial: 0 }, Id { at: u32::MAX, serial: 1 }, Id { at: 2, serial: u32::MAX }] {
+            assert_eq!(Id::of_word(id.word()), id);
+        }
+    }
+
+    #[test]
     fn priority_then_path_then_time_then_age() {
         let mut order = TaskOrder::new(1);
         let [old, young] = [5, 5].map(|cost| order.add(0, cost, &[]));

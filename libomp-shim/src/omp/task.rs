@@ -90,17 +90,12 @@ impl TaskFlags {
     /// are copied to the device and back. Meanwhile the thread begins no task that might add to the
     /// copies here.
     pub const REDUCES: Self = Self(512);
-    /// Properties that only devices know; they have names for them ([`super::extension::offload`]).
-    pub const OFFLOAD: Self = Self(1024);
     /// The task depends on tasks that may have left data on a device. Those data are brought back
     /// first.
     pub const LOOKS: Self = Self(2048);
     /// The task's work is queued on a device, behind the work of its predecessors of the same kind
     /// ([`super::depend::queued`]).
     pub const QUEUES: Self = Self(4096);
-    /// Further properties that only devices know. Devices are notified at the end of the code of a
-    /// task that has one of these.
-    pub const OFFLOAD_AT_END: Self = Self(8192 | 32768);
     /// The task's next child queues its work on a device.
     pub const WISHES: Self = Self(16384);
     /// A side block is behind the task's payload ([`super::extension::side`]): the task is reported
@@ -118,7 +113,14 @@ impl TaskFlags {
     /// Properties that extensions name, and that mean nothing to the host.
     pub const EXTENSION: [Self; 3] = [Self(131_072), Self(262_144), Self(2_097_152)];
     /// All of these.
-    pub const EXTENSIONS: Self = Self::EXTENSION[0].with(Self::EXTENSION[1]).with(Self::EXTENSION[2]);
+    pub const EXTENSIONS: Self = all(&Self::EXTENSION);
+    /// Another one, which only devices name.
+    pub const OFFLOAD: Self = Self(1024);
+    /// Further properties that only devices name. Devices are notified at the end of the code of a task
+    /// that has one of these ([`super::extension::offload::task_ends`]).
+    pub const AT_END: [Self; 2] = [Self(8192), Self(32768)];
+    /// All of these.
+    pub const ANY_AT_END: Self = all(&Self::AT_END);
 
     /// Returns the union of both sets.
     #[must_use]
@@ -129,17 +131,6 @@ impl TaskFlags {
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {
         if condition { self.with(other) } else { self }
-    }
-    /// Returns the property with this number, from 0, of the set.
-    #[must_use]
-    pub const fn nth(self, number: u32) -> Self {
-        let (mut rest, mut before) = (self.0, number);
-        while before > 0 {
-            rest &= rest - 1;
-            before -= 1;
-        }
-        assert!(rest != 0, "the set has fewer properties");
-        Self(rest & rest.wrapping_neg())
     }
     /// Returns the properties that are not in `other`.
     #[must_use]
@@ -156,6 +147,16 @@ impl TaskFlags {
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+}
+
+/// Returns the union of these properties.
+const fn all(mut sets: &[TaskFlags]) -> TaskFlags {
+    let mut union = TaskFlags(0);
+    while let [first, rest @ ..] = sets {
+        union = union.with(*first);
+        sets = rest;
+    }
+    union
 }
 
 const _: () = assert!(align_of::<Task>() <= blocks::GRAIN && size_of::<Task>() == 192);

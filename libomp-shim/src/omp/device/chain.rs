@@ -235,3 +235,16 @@ pub fn end() {
     array::tasks::end(here.task);
     depend::forget_before(here.task);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queued_work_is_the_same_after_it_was_kept() {
+        for (device, operation, stays_resident) in [(0, 1, false), (7, u64::MAX, true), (-1, 0, true)] {
+            let work = Queued { device, operation: DeviceOperation(operation), stays_resident };
+            assert_eq!(Queued::unpack(work.pack()), work);
+        }
+    }
+}

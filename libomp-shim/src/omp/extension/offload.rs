@@ -60,7 +60,7 @@ pub trait Offload: Sync {
     fn task_begins(&self, _task: &Task) {}
 
     /// The code of the running task has ended, which has [`TaskFlags::QUEUES`], or one of
-    /// [`TaskFlags::OFFLOAD_AT_END`]. The task is complete after this call, which may wait.
+    /// [`TaskFlags::ANY_AT_END`]. The task is complete after this call, which may wait.
     fn task_ends(&self) {}
 
     /// The running task `parent` makes `child`, and has [`TaskFlags::WISHES`]. `flags` are the

@@ -412,7 +412,7 @@ pub fn end(thread: &Thread, task: &Task) {
             tied.remove(task);
         }
     }
-    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::OFFLOAD_AT_END).with(TaskFlags::POOL)) {
+    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::ANY_AT_END).with(TaskFlags::POOL)) {
         end_of_its_kind(thread, flags);
     }
 }
@@ -421,7 +421,7 @@ pub fn end(thread: &Thread, task: &Task) {
 #[cold]
 #[inline(never)]
 fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
-    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::OFFLOAD_AT_END)) {
+    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::ANY_AT_END)) {
         offload::task_ends();
     }
     if flags.has(TaskFlags::POOL) {

@@ -12,8 +12,8 @@
 //! ([`super::unregister`]), which has to find that the process ends. Handlers that the program
 //! added earlier come later; regions in them find the objects destroyed.
 //!
-//! With ranks, devices end when no rank's regions run any more (`omp::device::rank::start`). A child of a fork
-//! has no part in any of this: the images are its parent's.
+//! With ranks, devices end when no rank's regions run any more ([`super::super::ranks`]). A child of
+//! a fork has no part in any of this: the images are its parent's.
 //!
 //! Rejected: a handler that is added when the library is loaded (the driver has ended by the time
 //! it is called); the destructor of the program's own descriptor (as late, for executables).
