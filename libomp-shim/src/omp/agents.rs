@@ -44,6 +44,7 @@ use ult::spawn::{SpawnGroup, UltStart, offers};
 use ult::worker;
 
 use super::assemble;
+use super::extension::tools;
 use super::group::Group;
 use super::queue;
 use super::root;
@@ -51,7 +52,6 @@ use super::storage::may_share;
 use super::task::{Task, TaskFlags};
 use super::team::{Padded, Team};
 use super::thread::{CurrentThread, Thread};
-use super::tool::hook;
 
 /// The thread number of a free agent; as a signed number `omp_unassigned_thread` (6.0 §20.1).
 /// Given: by the specification, less than −1; by LLVM's `omp.h`, this value.
@@ -173,7 +173,7 @@ impl Drop for Agents {
             let thread = *record.get_mut();
             if !thread.is_null() {
                 // SAFETY: an agent that has left.
-                hook::region::worker_is_freed(unsafe { &*thread });
+                tools::region::worker_is_freed(unsafe { &*thread });
                 // SAFETY: `fill` made it from a Box, and no thread uses it any more.
                 drop(unsafe { Box::from_raw(thread) });
             }
@@ -472,7 +472,7 @@ unsafe fn agent_main(argument: *mut ()) {
     // A called agent counts against the limits of the group only now, because a worker may never
     // start it.
     if group(team).enter_agent(&plan.icv) {
-        hook::region::agent_begins(thread);
+        tools::region::agent_begins(thread);
         queue::run_all(here);
         if team.is_lost() {
             assemble::end_lost_process(); // a task has forked, and this is the child

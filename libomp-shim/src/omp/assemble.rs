@@ -49,13 +49,13 @@ use ult::worker::{self, Locals, Worker};
 
 use super::env;
 use super::extension::check;
+use super::extension::tools;
 use super::parallel::{among, spin_for};
 use super::queue;
 use super::report;
 use super::storage::{self, may_share};
 use super::team::{Team, TeamKind};
 use super::thread::{CurrentThread, Thread};
-use super::tool::hook;
 
 /// A team of one for the forking thread.
 pub fn serial_team(here: CurrentThread) -> Box<Team> {
@@ -424,7 +424,7 @@ fn stay_to_the_end(thread: &Thread) {
     if team.is_lost() {
         end_lost_process();
     }
-    hook::region::member_leaves(thread);
+    tools::region::member_leaves(thread);
 }
 
 /// Runs a member's share with the TLS block that is kept for it. No other context runs with the
@@ -495,7 +495,7 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
         end_lost_process();
     }
     if notified {
-        hook::region::member_leaves(thread);
+        tools::region::member_leaves(thread);
     }
     set_thread_pointer(own);
     worker::set_duty((GangTag::NONE, 0));
@@ -575,7 +575,7 @@ unsafe fn shared_main(argument: *mut ()) {
         team.arrive_at_join();
         help_until_closed(thread);
         if notified {
-            hook::region::member_leaves(thread);
+            tools::region::member_leaves(thread);
         }
     } else {
         thread.keep_mode();
@@ -641,14 +641,14 @@ fn run_share(thread: &Thread) {
     // hosts it.
     unsafe { CurrentThread::set(thread, &thread.implicit) };
     team.adopt_floating_point();
-    hook::region::member_begins(thread, team);
+    tools::region::member_begins(thread, team);
     let body = team.plan().body;
     team.share_begins();
     // SAFETY: the front made the body for its own `call`.
     unsafe { (body.call)(thread, &body) };
     check::join_reached(thread);
     team.share_ends();
-    hook::region::member_arrives(team);
+    tools::region::member_arrives(team);
     thread.implicit.end_implicit();
 }
 

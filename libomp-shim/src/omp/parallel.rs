@@ -31,6 +31,8 @@ use super::counts::CountList;
 use super::env::{self, Settings};
 use super::extension::check;
 use super::extension::offload;
+use super::extension::side::LeagueSide;
+use super::extension::tools;
 use super::extension::tools::kinds::ConstructKind;
 use super::group::Group;
 use super::icv::{GangSched, ProcBind};
@@ -39,7 +41,6 @@ use super::stacks;
 use super::stats;
 use super::team::{Body, Team, TeamKind};
 use super::thread::{CurrentThread, Thread};
-use super::tool::hook;
 
 /// The clauses of a `parallel` construct.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,7 +112,8 @@ pub fn parallel(here: CurrentThread, body: Body, request: ParallelRequest) {
 /// runs the teams one after the other. `thread_limit` is the limit of each team's contention group;
 /// 0 if the clause is absent.
 pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
-    let notified = hook::region::league_begins(here, teams.max(1));
+    let side = LeagueSide::new();
+    let notified = tools::region::league_begins(here, teams.max(1), &side);
     for number in 0..teams.max(1) {
         let region = ForkedRegion::begin_initial(
             here,
@@ -122,7 +124,9 @@ pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
         region.run_primary();
         region.end();
     }
-    hook::region::league_ends(here, &notified);
+    if notified {
+        tools::region::league_ends(here, &side);
+    }
     binding::return_to_place(here);
 }
 
@@ -148,7 +152,7 @@ impl ForkedRegion {
         {
             plan.partition = Some(partition);
         }
-        hook::region::begins(here, &team, 1, ConstructKind::League);
+        tools::region::begins(here, &team, 1, ConstructKind::League);
         Self::enter(team, 0, 0)
     }
 
@@ -171,7 +175,7 @@ impl ForkedRegion {
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
-        hook::region::begins(here, &team, asked_for(here, request), ConstructKind::Parallel);
+        tools::region::begins(here, &team, asked_for(here, request), ConstructKind::Parallel);
         Self::enter(team, counted, stacks)
     }
 
@@ -194,7 +198,7 @@ impl ForkedRegion {
         }
         plan.league = (1, 0);
         plan.group = &raw const team.group;
-        hook::region::begins(here, &team, 1, ConstructKind::Target);
+        tools::region::begins(here, &team, 1, ConstructKind::Target);
         Self::enter(team, 0, 0)
     }
 
@@ -206,7 +210,7 @@ impl ForkedRegion {
         // SAFETY: the thread and its implicit task live as long as the team. `end` gives the team
         // back as its last step.
         let outer = unsafe { CurrentThread::set(primary, &primary.implicit) };
-        hook::region::entered(&team);
+        tools::region::entered(&team);
         let duty = worker::duty();
         let size = team.size();
         let shares = size > 1 && team.plan().active_around == 1 && super::root::count() > 1;
@@ -247,7 +251,7 @@ impl ForkedRegion {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
         check::join_reached(primary);
-        hook::region::primary_arrives(&self.team);
+        tools::region::primary_arrives(&self.team);
         self.team.await_join(primary);
         check::region_ended(&self.team);
         if self.is_outermost() {
@@ -256,14 +260,14 @@ impl ForkedRegion {
                 ult::sched::return_to(root_worker);
             }
         }
-        hook::region::primary_leaves(&self.team);
+        tools::region::primary_leaves(&self.team);
         primary.implicit.end_implicit();
         // SAFETY: own thread only.
         self.team.reset(unsafe { primary.own() }.constructs != 0);
         worker::set_duty(self.duty);
         worker::set_locals(self.outer);
         let here = CurrentThread::get();
-        hook::region::ended(here, &self.team);
+        tools::region::ended(here, &self.team);
         group(here).leave(self.counted);
         promised::release(self.stacks as usize);
         pool::unreserve(self.reserved);

@@ -19,7 +19,6 @@ use super::extension::tools;
 use super::parallel;
 use super::team::{Team, TeamKind};
 use super::thread::{CurrentThread, Thread};
-use super::tool::hook;
 
 static PREPARE: Once = Once::new();
 static THREADS: AtomicU32 = AtomicU32::new(0);
@@ -58,7 +57,7 @@ pub fn enter() -> CurrentThread {
     unsafe { CurrentThread::set(thread, &thread.implicit) };
     let here = CurrentThread { thread, task: &thread.implicit };
     tools::look_for_tool();
-    hook::region::root_begins(here);
+    tools::region::root_begins(here);
     here
 }
 
@@ -147,7 +146,7 @@ fn leave() {
     }
     super::agents::end(team);
     team.await_visitors();
-    hook::region::root_ends(here);
+    tools::region::root_ends(here);
     // SAFETY: own thread only.
     let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
     for inner in kept {

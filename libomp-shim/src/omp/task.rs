@@ -29,7 +29,7 @@ use super::agents;
 use super::depend::{DependTable, Node};
 use super::env;
 use super::extension::offload;
-use super::extension::side::SideBlock;
+use super::extension::side::TaskSide;
 use super::extension::tools;
 use super::icv::Icv;
 use super::taskgraph;
@@ -57,9 +57,6 @@ pub use spares::Spares;
 pub use tied::Tied;
 
 use counts::{FRESH, free};
-
-/// What tools keep with a task.
-pub type TaskSide = SideBlock<12>;
 
 /// Properties of a task, fixed before the task starts.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -443,11 +440,10 @@ impl Task {
     pub fn data_size(&self) -> usize {
         self.payload.get() - if self.flags().has(TaskFlags::SIDE) { size_of::<TaskSide>() } else { 0 }
     }
-    /// Returns what tools keep with the task; `None` if it is not reported. The first word is the
-    /// base of the runtime's frame that has called the task's code.
+    /// Returns what tools keep with the task; `None` if it is not reported.
     pub fn side(&self) -> Option<&TaskSide> {
         if !self.is_explicit() {
-            return None;
+            return Some(&self.thread().tools.task);
         }
         self.flags().has(TaskFlags::SIDE).then(|| {
             // SAFETY: `allocate_with_side` has written it, at the end of the payload.

@@ -38,11 +38,11 @@ use ult::worker::Worker;
 use super::affinity::hint::Hints;
 use super::agents::Agents;
 use super::assemble;
+use super::extension::{side::TeamSide, tools};
 use super::group::Group;
 use super::icv::{Icv, ProcBind};
 use super::queue::TeamQueue;
 use super::thread::Thread;
-use super::tool::{self, record::TeamRecord};
 use super::worksharing::batch::ChunkReserve;
 use super::worksharing::{WorkShare, WorkShareRing};
 
@@ -133,7 +133,7 @@ pub struct Team {
     /// Reductions registered with the region (`reduction(task, …)` on `parallel`).
     pub reductions: AtomicPtr<()>,
     /// The record for tools. It is used between regions.
-    pub tool: TeamRecord,
+    pub tools: TeamSide,
 }
 
 // SAFETY: the forking thread alone writes `plan`, `spawn_group`, the gang and `attached`, between
@@ -216,7 +216,7 @@ impl Team {
             cancelled: AtomicBool::new(false),
             construct_cancelled: AtomicBool::new(false),
             reductions: AtomicPtr::new(ptr::null_mut()),
-            tool: TeamRecord::default(),
+            tools: TeamSide::new(),
         })
     }
 
@@ -320,7 +320,7 @@ impl Team {
             let thread = slot.swap(ptr::null_mut(), Ordering::Acquire);
             if !thread.is_null() {
                 // SAFETY: a member, which has left.
-                tool::hook::region::worker_is_freed(unsafe { &*thread });
+                tools::region::worker_is_freed(unsafe { &*thread });
                 // SAFETY: `attach` made it from a Box; the member has left.
                 drop(unsafe { Box::from_raw(thread) });
             }

@@ -28,13 +28,13 @@ use super::affinity::PlaceAssignment;
 use super::agents::UNASSIGNED;
 use super::counts::CountList;
 use super::depend::Node;
+use super::extension::side::ThreadSide;
 use super::parallel::{ForkedRegion, Strict};
 use super::reduction::ReductionPath;
 use super::task::{Spares, Task, Tied};
 use super::team::Team;
 use super::team_queue::TeamQueueSeen;
 use super::tls_blocks::TlsBlocks;
-use super::tool::record::ThreadRecord;
 use super::worksharing::Dispatch;
 use super::yielding::InVain;
 
@@ -71,8 +71,8 @@ pub struct Thread {
     created: AtomicU64,
     /// Number of explicit tasks completed in this thread's name.
     completed: AtomicU64,
-    /// The record for tools; own thread only.
-    pub tool: ThreadRecord,
+    /// What tools keep with the thread; own thread only.
+    pub tools: ThreadSide,
     own: UnsafeCell<ThreadOwn>,
 }
 
@@ -210,7 +210,7 @@ impl Thread {
             deque: Deque::new(64),
             created: AtomicU64::new(0),
             completed: AtomicU64::new(0),
-            tool: ThreadRecord::default(),
+            tools: ThreadSide::default(),
             own: UnsafeCell::new(ThreadOwn {
                 constructs: 0,
                 singles: 0,

@@ -18,7 +18,7 @@ pub type OutlinedFunction = unsafe extern "C-unwind" fn(*mut c_void);
 unsafe fn call(thread: &Thread, body: &Body) {
     if tools::is_on() {
         // SAFETY: as below.
-        unsafe { frame::call(body.function, body.data as usize, 0, thread.tool.task.frame.exit.as_ptr()) };
+        unsafe { frame::call(body.function, body.data as usize, 0, thread.tools.task.first_word()) };
         return;
     }
     // SAFETY: `body_of` stored a `OutlinedFunction` and the data the compiler made for it.

@@ -13,8 +13,6 @@ use crate::omp::report;
 use crate::omp::task::Task;
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Pushed, Thread};
-use crate::omp::tool::hook;
-use crate::omp::trace;
 
 /// Source location that the compiler passes first (`ident_t`); not looked into here.
 pub type Location = *const c_void;
@@ -53,7 +51,7 @@ pub unsafe fn note_task(location: Location, task: &Task, code: usize) {
 fn note_region(location: Location) {
     if tools::is_on() {
         // SAFETY: compiled code passes its own location.
-        trace::note_region(unsafe { source(location) });
+        tools::region::note_source(unsafe { source(location) });
     }
 }
 
@@ -125,7 +123,7 @@ unsafe fn call(thread: &Thread, body: &Body) {
             thread.tid.as_ptr(),
             body.data.cast(),
             body.count,
-            thread.tool.task.frame.exit.as_ptr(),
+            thread.tools.task.first_word(),
         )
     };
 }
@@ -285,7 +283,7 @@ pub extern "C-unwind" fn __kmpc_serialized_parallel(location: Location, _gtid: c
         ParallelRequest { num_threads: 1, ..ParallelRequest::default() },
     );
     let inner = CurrentThread::get();
-    hook::region::called_by_program(inner);
+    tools::region::called_by_program(inner);
     // SAFETY: own thread only. The region is kept by the thread that it made.
     unsafe { inner.thread.own() }.region = Some(Box::new(region));
 }

@@ -20,8 +20,8 @@ use core::mem::MaybeUninit;
 pub unsafe trait SideRecord: Sized {}
 
 /// So many words for a record of an extension. They are zero when the thing begins that they belong
-/// to. The host neither reads nor writes them, except for the first one of a task
-/// ([`SideBlock::first_word`]).
+/// to. The host neither reads nor writes them, except for the first word of some
+/// ([`TaskSide`], [`ThreadSide`]).
 #[repr(C, align(16))]
 pub struct SideBlock<const WORDS: usize>(UnsafeCell<[u64; WORDS]>);
 
@@ -55,6 +55,33 @@ impl<const WORDS: usize> SideBlock<WORDS> {
 impl<const WORDS: usize> Default for SideBlock<WORDS> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// What tools keep with a task. The first word is the base of the runtime's frame that has called
+/// the task's code; fronts write it ([`super::tools::frame`]).
+pub type TaskSide = SideBlock<12>;
+/// What tools keep with a team.
+pub type TeamSide = SideBlock<6>;
+/// What tools keep with a league, while it lasts.
+pub type LeagueSide = SideBlock<2>;
+
+/// What tools keep with a thread.
+#[derive(Default)]
+pub struct ThreadSide {
+    /// With its implicit task.
+    pub task: TaskSide,
+    /// With the thread. The first word is not 0 as long as tools know the thread: its end is to be
+    /// reported.
+    pub thread: SideBlock<18>,
+}
+
+impl ThreadSide {
+    /// Do tools know the thread?
+    #[inline(always)]
+    pub fn is_known(&self) -> bool {
+        // SAFETY: the block has a first word, and the extension does not write it meanwhile.
+        unsafe { self.thread.first_word().read() != 0 }
     }
 }
 

@@ -7,6 +7,7 @@
 //! | file | events of |
 //! |---|---|
 //! | `kinds` | kinds of constructs, and what becomes of them |
+//! | `region` | threads, regions and implicit tasks |
 //! | `task` | explicit tasks |
 //! | `frame` | calls of the program's code whose frames tools know |
 //! | `wait` | barriers, `taskwait`, `taskgroup` |
@@ -31,20 +32,22 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use ult::watch;
 
 use super::linked;
-use super::side::Token;
+use super::side::{LeagueSide, Token};
 use crate::omp::depend::Dependence;
 use crate::omp::task::Task;
+use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
 
 pub mod frame;
 pub mod kinds;
 pub mod mutex;
 pub mod other;
+pub mod region;
 pub mod task;
 pub mod wait;
 pub mod work;
 
-use kinds::{Chunk, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
+use kinds::{Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
 
 /// The bits of tools and of the trace.
 const WATCHES: u32 = super::TOOL_WATCHES | super::TRACE_WATCHES;
@@ -106,6 +109,45 @@ pub trait Tools: Sync {
     fn may_find_tool(&self) -> bool {
         false
     }
+
+    // ---- `region` ----
+
+    /// The calling thread has become an initial thread, with its team and its initial task.
+    fn initial_thread_begins(&self, here: CurrentThread) {}
+    /// It ends. Only if tools know it ([`super::side::ThreadSide::is_known`]).
+    fn initial_thread_ends(&self, here: CurrentThread) {}
+    /// A free agent begins.
+    fn agent_begins(&self, thread: &Thread) {}
+    /// The record of a member or an agent that tools know is about to be freed; it has left. The
+    /// calling thread is another one.
+    fn member_is_freed(&self, thread: &Thread) {}
+    /// Where the region is that the running thread forks next. `location`: as compilers pass it.
+    /// The calling thread need not be OpenMP's.
+    fn region_source(&self, location: *const c_char) {}
+    /// A region has been planned, which asked for `wanted` threads. By the forking thread, before the
+    /// team starts.
+    fn region_begins(&self, here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {}
+    /// A league of `teams` teams is about to begin.
+    fn league_begins(&self, here: CurrentThread, teams: u32, side: &LeagueSide) {}
+    /// All its teams have ended.
+    fn league_ends(&self, here: CurrentThread, side: &LeagueSide) {}
+    /// The forking code runs as thread 0 now.
+    fn primary_begins(&self, here: CurrentThread) {}
+    /// The program itself calls the code of the region, from the frame that has called the runtime.
+    fn region_is_called_by_program(&self, here: CurrentThread) {}
+    /// Thread 0 has ended its share.
+    fn primary_arrives(&self, here: CurrentThread, team: &Team) {}
+    /// All members have joined, and all tasks are complete. By thread 0.
+    fn primary_leaves(&self, here: CurrentThread, team: &Team) {}
+    /// The forking task goes on.
+    fn region_ends(&self, here: CurrentThread, team: &Team) {}
+    /// A member begins its share.
+    fn member_begins(&self, thread: &Thread) {}
+    /// It has ended its share, and is about to arrive at the join.
+    fn member_arrives(&self, here: CurrentThread) {}
+    /// It has seen that the region is closed. Nothing of the team may be touched but what is the
+    /// member's.
+    fn member_leaves(&self, thread: &Thread) {}
 
     // ---- `task` ----
 

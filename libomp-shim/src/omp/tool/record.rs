@@ -10,7 +10,6 @@
 
 use core::cell::Cell;
 use core::mem::offset_of;
-use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
 use crate::omp::extension::side::SideRecord;
@@ -22,7 +21,6 @@ use crate::omp::trace::{Spans, Thin};
 
 /// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of
 /// the runtime.
-#[derive(Default)]
 #[repr(C)]
 pub struct TaskFrame {
     /// The runtime's frame that called the task's code, 0 for none.
@@ -112,23 +110,6 @@ impl TaskRecord {
     }
 }
 
-impl Default for TaskRecord {
-    fn default() -> Self {
-        Self {
-            data: Cell::default(),
-            frame: TaskFrame::default(),
-            id: Cell::default(),
-            trace: Cell::default(),
-            part: Cell::default(),
-            construct: AtomicPtr::new(ptr::null_mut()),
-            code: Cell::default(),
-            spans: Spans::default(),
-            is_on_parent: Cell::default(),
-            rests: AtomicBool::default(),
-        }
-    }
-}
-
 const _: () = assert!(offset_of!(TaskRecord, frame) + offset_of!(TaskFrame, exit) == 0);
 
 // SAFETY: numbers, null pointers and `false`.
@@ -147,11 +128,13 @@ pub struct ConstructRecord {
 }
 
 /// With a thread.
+#[repr(C)]
 pub struct ThreadRecord {
+    /// A number that no other thread has; 0 before it begins, and after its end. The host asks
+    /// whether it is 0 ([`ThreadSide::is_known`](crate::omp::extension::side::ThreadSide)).
+    pub id: Cell<u64>,
     /// The tool's word.
     pub data: Cell<u64>,
-    /// A number that no other thread has; 0 before it begins.
-    pub id: Cell<u64>,
     /// A word for the trace.
     pub trace: Cell<u64>,
     /// Which tasks the trace leaves out, and how many those were.
@@ -167,26 +150,12 @@ pub struct ThreadRecord {
     pub joined: Cell<bool>,
     /// The work that it divides at present, see [`super::hook`].
     pub work: Cell<super::hook::Working>,
-    /// Of its implicit task.
-    pub task: TaskRecord,
 }
 
-impl Default for ThreadRecord {
-    fn default() -> Self {
-        Self {
-            data: Cell::default(),
-            id: Cell::default(),
-            trace: Cell::default(),
-            thin: Thin::default(),
-            state: Cell::default(),
-            current: Cell::new(ptr::null()),
-            yields: Cell::default(),
-            joined: Cell::default(),
-            work: Cell::default(),
-            task: TaskRecord::default(),
-        }
-    }
-}
+const _: () = assert!(offset_of!(ThreadRecord, id) == 0);
+
+// SAFETY: numbers, null, `false`, and work that is `None` (`Working`).
+unsafe impl SideRecord for ThreadRecord {}
 
 /// With a team.
 pub struct TeamRecord {
@@ -202,23 +171,31 @@ pub struct TeamRecord {
     pub kind: Cell<ConstructKind>,
 }
 
-impl Default for TeamRecord {
-    fn default() -> Self {
-        Self {
-            data: Cell::default(),
-            id: Cell::default(),
-            trace: Cell::default(),
-            code: Cell::default(),
-            kind: Cell::new(ConstructKind::Parallel),
-        }
-    }
+const _: () = assert!(ConstructKind::Parallel as u32 == 0);
+
+// SAFETY: numbers, and the first of the kinds.
+unsafe impl SideRecord for TeamRecord {}
+
+/// The record of a thread.
+pub fn of_thread(thread: &Thread) -> &ThreadRecord {
+    // SAFETY: the blocks of threads have this record.
+    unsafe { thread.tools.thread.record() }
+}
+
+/// The record of a thread's implicit task.
+pub fn of_implicit(thread: &Thread) -> &TaskRecord {
+    // SAFETY: the blocks of tasks have this record.
+    unsafe { thread.tools.task.record() }
+}
+
+/// The record of a team.
+pub fn of_team(team: &Team) -> &TeamRecord {
+    // SAFETY: the blocks of teams have this record.
+    unsafe { team.tools.record() }
 }
 
 /// The record of a task; `None` for an explicit one that was made while no consumer was notified.
 pub fn of(task: &Task) -> Option<&TaskRecord> {
-    if !task.is_explicit() {
-        return Some(&task.thread().tool.task);
-    }
     // SAFETY: the blocks of tasks have this record.
     task.side().map(|side| unsafe { side.record::<TaskRecord>() })
 }
@@ -240,7 +217,7 @@ pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
     let mut team = task.team();
     loop {
         let forking = team.thread(0)?.implicit.parent()?;
-        if team.tool.kind.get() == ConstructKind::Target {
+        if of_team(team).kind.get() == ConstructKind::Target {
             return construct_of(forking);
         }
         team = forking.team();

@@ -63,6 +63,7 @@ pub use thin::{DEFAULT_SHARE, Spans, Thin, ends as short_ends};
 use super::env::Settings;
 use super::report;
 use super::thread::CurrentThread;
+use super::tool::record::of_thread;
 use super::tool::{self, ConsumerSlot};
 use super::user_files::NewFile;
 
@@ -139,14 +140,14 @@ fn forked() {
 /// These threads are suspended there, and go on only after the running thread has ended its share.
 /// A member that has ended its share has nothing to count, and can rely on no thread below it.
 fn each_below(act: impl Fn(&Thin)) {
-    let Some(here) =
-        CurrentThread::if_known().filter(|here| here.task.is_explicit() || !here.thread.tool.joined.get())
+    let Some(here) = CurrentThread::if_known()
+        .filter(|here| here.task.is_explicit() || !of_thread(here.thread).joined.get())
     else {
         return;
     };
     let mut thread = Some(here.thread);
     while let Some(this) = thread {
-        act(&this.tool.thin);
+        act(&of_thread(this).thin);
         // SAFETY: null or the thread that has forked the region, as said above.
         thread = unsafe { this.team().plan().parent_thread.as_ref() };
     }

@@ -31,12 +31,11 @@ pub fn note_task(task: &Task, location: *const c_char, code: usize) {
 }
 
 /// Where the region is that the running thread is about to fork.
-#[inline(always)]
 pub fn note_region(location: *const c_char) {
     if is_attached(ConsumerSlot::Trace)
         && let Some(here) = CurrentThread::if_known()
     {
-        here.thread.tool.trace.set(names::place(location, 0));
+        record::of_thread(here.thread).trace.set(names::place(location, 0));
     }
 }
 
@@ -129,8 +128,8 @@ fn wait(end: ToolEndpoint, cause: Cause) {
 
 impl Consumer for Recorder {
     fn parallel_begin(&self, site: &EventSite, team: &Team, _: u32) {
-        site.thread.tool.thin.flush(); // what it has left out was before the region
-        let location = site.thread.tool.trace.take();
+        record::of_thread(site.thread).thin.flush(); // what it has left out was before the region
+        let location = record::of_thread(site.thread).trace.take();
         let place = if location != 0 { location } else { team.plan().body.function as u64 };
         let place = if place != 0 { place } else { site.code() as u64 };
         put(TraceKind::RegionBegin, team.size(), address(team), place);
@@ -141,7 +140,7 @@ impl Consumer for Recorder {
     }
 
     fn implicit_task(&self, thread: &Thread, end: ToolEndpoint, _: bool) {
-        thread.tool.thin.flush();
+        record::of_thread(thread).thin.flush();
         let task = address(&thread.implicit);
         match end {
             ToolEndpoint::Begin => put(TraceKind::ImplicitBegin, thread.num(), task, address(thread.team())),
@@ -154,7 +153,7 @@ impl Consumer for Recorder {
             Some(record) if task.flags().has(record::WAITS) => {
                 put(TraceKind::TaskCreate, 0, record.id.get(), record.trace.get())
             }
-            Some(record) => site.thread.tool.thin.write(record.id.get(), record.trace.get()),
+            Some(record) => record::of_thread(site.thread).thin.write(record.id.get(), record.trace.get()),
             None => {}
         }
     }
@@ -181,7 +180,7 @@ impl Consumer for Recorder {
 
     fn sync_wait(&self, site: &EventSite, kind: SyncKind, end: ToolEndpoint, _: bool) {
         if !site.task.is_explicit() {
-            site.thread.tool.thin.flush();
+            record::of_thread(site.thread).thin.flush();
         }
         wait(end, cause_of(kind));
     }

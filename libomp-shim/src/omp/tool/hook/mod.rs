@@ -80,6 +80,9 @@ pub struct Working {
     code: usize,
 }
 
+// SAFETY: numbers, of which only the bytes count.
+const _: () = assert!(unsafe { core::mem::transmute::<Option<ToolWork>, u32>(None) } == 0);
+
 /// The running code has called the runtime from this frame, if that is not known already. True if
 /// it was not.
 fn enter(task: &Task, caller: CodeCaller) -> bool {
@@ -146,5 +149,5 @@ fn site(here: CurrentThread, code: Option<usize>) -> super::event::EventSite<'st
 
 /// `thread` is in this state from here on, waiting for `what`; returns what it was in.
 fn put_state(thread: &Thread, state: u32, what: u64) -> (u32, u64) {
-    thread.tool.state.replace((state, what))
+    record::of_thread(thread).state.replace((state, what))
 }

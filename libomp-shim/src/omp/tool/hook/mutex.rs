@@ -1,7 +1,7 @@
 //! Locks, `critical`, `atomic` by a lock, `ordered`, and `flush`. A mutex is known by its address.
 
 use super::super::event::EventSite;
-use super::super::{Consumer, is_on, notify};
+use super::super::{Consumer, is_on, notify, record};
 use super::{ProgramCall, put_state, site, state};
 use crate::omp::extension::side::Token;
 use crate::omp::extension::tools::kinds::{ToolEndpoint, ToolMutex};
@@ -32,7 +32,7 @@ pub fn answers(kind: ToolMutex, id: usize, count: u32, token: &Token) {
     // SAFETY: `wanted` has made it.
     let MutexWanted { here, call, state } = unsafe { token.get() };
     let (site, id) = (call.site(here), id as u64);
-    here.thread.tool.state.set(state);
+    record::of_thread(here.thread).state.set(state);
     match count {
         0 => {}
         1 => notify(|consumer| consumer.mutex_acquired(&site, kind, id)),

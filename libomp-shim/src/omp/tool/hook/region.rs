@@ -1,8 +1,7 @@
 //! Threads, regions and implicit tasks.
 //!
-//! The fork of a region decides whether the region is reported to tools
-//! ([`Plan::notified`](crate::omp::team::Plan)). The members of a reported region stay at its join
-//! until thread 0 has closed it; only then has their implicit barrier ended.
+//! The functions that are no helpers are events of
+//! [`Tools`](crate::omp::extension::tools::Tools), which says when they happen.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -10,8 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::super::event::{EventSite, ThreadKind};
 use super::super::record::{self, RUNTIME_BASE, TaskRecord};
-use super::super::{code, is_on, notify, unique_id};
+use super::super::{code, notify, unique_id};
 use super::{enter, leave, put_state, state};
+use crate::omp::extension::side::{LeagueSide, SideRecord};
+use crate::omp::extension::tools;
 use crate::omp::extension::tools::kinds::{ConstructKind, SyncKind, ToolEndpoint};
 use crate::omp::team::{Team, TeamKind};
 use crate::omp::thread::{CurrentThread, Thread};
@@ -32,18 +33,10 @@ fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
 
 // ---- threads ----------------------------------------------------------------
 
-/// An initial thread has begun, with its team and its initial task.
-#[inline]
+/// An initial thread has begun.
 pub fn root_begins(here: CurrentThread) {
-    if is_on() {
-        root_begins_cold(here);
-    }
-}
-
-#[cold]
-fn root_begins_cold(here: CurrentThread) {
     let team = here.team();
-    here.thread.tool.id.set(unique_id());
+    record::of_thread(here.thread).id.set(unique_id());
     notify(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
     new_region(team, ConstructKind::Parallel, 0);
     put_state(here.thread, state::SERIAL, 0);
@@ -51,18 +44,10 @@ fn root_begins_cold(here: CurrentThread) {
 }
 
 /// An initial thread ends.
-#[inline]
 pub fn root_ends(here: CurrentThread) {
-    if is_on() && here.thread.tool.id.get() != 0 {
-        root_ends_cold(here);
-    }
-}
-
-#[cold]
-fn root_ends_cold(here: CurrentThread) {
     notify(|consumer| consumer.implicit_task(here.thread, ToolEndpoint::End, true));
     notify(|consumer| consumer.thread_end(here.thread));
-    here.thread.tool.id.set(0);
+    record::of_thread(here.thread).id.set(0);
 }
 
 /// The generation of the process to which the two above belong; [`NOBODYS`] before a worker has
@@ -80,9 +65,9 @@ fn is_of_parent() -> bool {
 
 /// Reports the begin of the member's thread, before its first region.
 fn worker_begins(thread: &Thread) {
-    if thread.tool.id.get() == 0 {
-        thread.tool.id.set(unique_id());
-        thread.tool.data.set(0);
+    if record::of_thread(thread).id.get() == 0 {
+        record::of_thread(thread).id.set(unique_id());
+        record::of_thread(thread).data.set(0);
         if !is_of_parent() {
             // ORDERING: Relaxed; see `is_of_parent`.
             GENERATION.store(ult::pool::generation(), Ordering::Relaxed);
@@ -93,31 +78,14 @@ fn worker_begins(thread: &Thread) {
 }
 
 /// A free agent begins. Tools know it as a worker; its actions are reported with its tasks.
-#[inline(always)]
 pub fn agent_begins(thread: &Thread) {
-    if is_on() {
-        agent_begins_cold(thread);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn agent_begins_cold(thread: &Thread) {
     worker_begins(thread);
     put_state(thread, state::PARALLEL, 0);
     new_task(thread);
 }
 
 /// The record of a member that has left is about to be freed.
-#[inline]
-pub fn worker_is_freed(thread: &Thread) {
-    if thread.tool.id.get() != 0 && thread.num() != 0 {
-        worker_ends(thread);
-    }
-}
-
-#[cold]
-fn worker_ends(thread: &Thread) {
+pub fn worker_ends(thread: &Thread) {
     if !is_of_parent() {
         begun().retain(|begun| !core::ptr::eq(begun.0, thread));
     }
@@ -130,7 +98,7 @@ fn end_of_thread(thread: &Thread) {
     let before = unsafe { CurrentThread::set(thread, &thread.implicit) };
     notify(|consumer| consumer.thread_end(thread));
     ult::worker::set_locals(before);
-    thread.tool.id.set(0);
+    record::of_thread(thread).id.set(0);
 }
 
 /// Gives members that are on their way out of a region a moment, at the program's end, to report
@@ -140,7 +108,7 @@ pub fn await_members() {
         return;
     }
     for _ in 0..2000 {
-        // ORDERING: Acquire, pairs with the Release in `member_leaves_cold`.
+        // ORDERING: Acquire, pairs with the Release in `member_leaves`.
         if OWED.load(Ordering::Acquire) == 0 {
             break;
         }
@@ -164,30 +132,14 @@ pub fn end_all(here: CurrentThread) {
     }
     drop(workers);
     if record::is_root(here.team()) {
-        root_ends(here);
+        tools::region::root_ends(here);
     }
 }
 
 // ---- regions ----------------------------------------------------------------
 
-/// A team for a region has been planned, which asked for `wanted` threads. By the forking thread,
-/// before it starts.
-#[inline(always)]
+/// A region begins.
 pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
-    let notified = is_on();
-    // SAFETY: we are the forking thread and the team is between regions.
-    let plan = unsafe { team.plan_mut() };
-    if plan.notified != notified {
-        plan.notified = notified;
-    }
-    if notified {
-        begins_cold(here, team, wanted, kind);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn begins_cold(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
     let caller = code::caller();
     new_region(team, kind, caller.address);
     if kind == ConstructKind::Parallel {
@@ -197,37 +149,39 @@ fn begins_cold(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKin
     }
 }
 
-/// A league of `teams` teams is about to begin; [`league_ends`] gets what this returns.
-pub fn league_begins(here: CurrentThread, teams: u32) -> League {
-    let league = League { notified: is_on(), word: Cell::new(0), code: Cell::new(0) };
-    if league.notified {
-        let caller = code::caller();
-        league.code.set(caller.address);
-        enter(here.task, caller);
-        let site = EventSite::at(here, caller.address);
-        notify(|consumer| consumer.league_begin(&site, league.word.as_ptr(), teams));
-    }
-    league
-}
-
-/// All its teams have ended.
-pub fn league_ends(here: CurrentThread, league: &League) {
-    if league.notified {
-        let site = EventSite::at(here, league.code.get());
-        notify(|consumer| consumer.league_end(&site, league.word.as_ptr()));
-        leave(here.task);
-    }
-}
-
-/// What tools know of a league.
-pub struct League {
-    notified: bool,
-    word: Cell<u64>,
+/// With a league.
+struct LeagueRecord {
+    /// The tool's word.
+    data: Cell<u64>,
+    /// Behind which call of the program it is.
     code: Cell<usize>,
 }
 
+// SAFETY: numbers.
+unsafe impl SideRecord for LeagueRecord {}
+
+/// A league of `teams` teams is about to begin.
+pub fn league_begins(here: CurrentThread, teams: u32, side: &LeagueSide) {
+    // SAFETY: the blocks of leagues have this record.
+    let league: &LeagueRecord = unsafe { side.record() };
+    let caller = code::caller();
+    league.code.set(caller.address);
+    enter(here.task, caller);
+    let site = EventSite::at(here, caller.address);
+    notify(|consumer| consumer.league_begin(&site, league.data.as_ptr(), teams));
+}
+
+/// All its teams have ended.
+pub fn league_ends(here: CurrentThread, side: &LeagueSide) {
+    // SAFETY: as above.
+    let league: &LeagueRecord = unsafe { side.record() };
+    let site = EventSite::at(here, league.code.get());
+    notify(|consumer| consumer.league_end(&site, league.data.as_ptr()));
+    leave(here.task);
+}
+
 fn new_region(team: &Team, kind: ConstructKind, code: usize) {
-    let record = &team.tool;
+    let record = record::of_team(team);
     record.data.set(0);
     record.id.set(unique_id());
     record.trace.set(0);
@@ -236,76 +190,40 @@ fn new_region(team: &Team, kind: ConstructKind, code: usize) {
 }
 
 /// The forking code runs as thread 0 now.
-#[inline(always)]
-pub fn entered(team: &Team) {
-    if team.plan().notified {
-        entered_cold(CurrentThread::get());
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn entered_cold(here: CurrentThread) {
+pub fn entered(here: CurrentThread) {
     put_state(here.thread, state::PARALLEL, 0);
     task_begins(here.thread);
 }
 
 /// The program itself calls the code of a region of one thread, from the frame that has called the
 /// runtime.
-#[inline]
 pub fn called_by_program(here: CurrentThread) {
-    if here.team().plan().notified {
-        let frame = &here.thread.tool.task.frame;
-        frame.exit.set(code::caller().base);
-        frame.exit_kind.set(record::PROGRAM_BASE);
-    }
+    let frame = &record::of_implicit(here.thread).frame;
+    frame.exit.set(code::caller().base);
+    frame.exit_kind.set(record::PROGRAM_BASE);
 }
 
 /// Thread 0 has ended its share.
-#[inline(always)]
-pub fn primary_arrives(team: &Team) {
-    if team.plan().notified {
-        arrives(CurrentThread::get(), team.tool.code.get());
-    }
+pub fn primary_arrives(here: CurrentThread, team: &Team) {
+    arrives(here, record::of_team(team).code.get());
 }
 
 /// All members have joined, and all tasks are complete.
-#[inline(always)]
-pub fn primary_leaves(team: &Team) {
-    if team.plan().notified {
-        leaves(CurrentThread::get(), team.tool.code.get());
-    }
+pub fn primary_leaves(here: CurrentThread, team: &Team) {
+    leaves(here, record::of_team(team).code.get());
 }
 
 /// The forking task goes on.
-#[inline(always)]
 pub fn ended(here: CurrentThread, team: &Team) {
-    if team.plan().notified {
-        ended_cold(here, team);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn ended_cold(here: CurrentThread, team: &Team) {
-    if team.tool.kind.get() == ConstructKind::Parallel {
-        let site = EventSite::at(here, team.tool.code.get());
+    if record::of_team(team).kind.get() == ConstructKind::Parallel {
+        let site = EventSite::at(here, record::of_team(team).code.get());
         notify(|consumer| consumer.parallel_end(&site, team));
         leave(here.task);
     }
 }
 
 /// A member begins its share.
-#[inline(always)]
-pub fn member_begins(thread: &Thread, team: &Team) {
-    if team.plan().notified {
-        member_begins_cold(thread);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn member_begins_cold(thread: &Thread) {
+pub fn member_begins(thread: &Thread) {
     worker_begins(thread);
     // ORDERING: Relaxed; a count by itself.
     OWED.fetch_add(1, Ordering::Relaxed);
@@ -316,16 +234,12 @@ fn member_begins_cold(thread: &Thread) {
 }
 
 /// A member has ended its share, and is about to arrive at the join.
-#[inline(always)]
-pub fn member_arrives(team: &Team) {
-    if team.plan().notified {
-        arrives(CurrentThread::get(), 0);
-    }
+pub fn member_arrives(here: CurrentThread) {
+    arrives(here, 0);
 }
 
 /// A member has seen that the region is closed. Nothing of the team may be touched but what is the
 /// member's.
-#[cold]
 pub fn member_leaves(thread: &Thread) {
     leaves(CurrentThread::get(), 0);
     if thread.team().kind != TeamKind::Ults {
@@ -338,17 +252,15 @@ pub fn member_leaves(thread: &Thread) {
 }
 
 fn barrier_kind(team: &Team) -> Option<SyncKind> {
-    match team.tool.kind.get() {
+    match record::of_team(team).kind.get() {
         ConstructKind::Parallel => Some(SyncKind::Parallel),
         ConstructKind::League | ConstructKind::Target => None,
     }
 }
 
-#[cold]
-#[inline(never)]
 fn arrives(here: CurrentThread, code: usize) {
     super::work::close_single(here);
-    let frame = &here.thread.tool.task.frame;
+    let frame = &record::of_implicit(here.thread).frame;
     frame.exit.set(0);
     frame.exit_kind.set(0);
     let Some(kind) = barrier_kind(here.team()) else { return };
@@ -356,11 +268,9 @@ fn arrives(here: CurrentThread, code: usize) {
     let site = EventSite::at(here, code);
     notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
     notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
-    here.thread.tool.joined.set(here.thread.num() != 0);
+    record::of_thread(here.thread).joined.set(here.thread.num() != 0);
 }
 
-#[cold]
-#[inline(never)]
 fn leaves(here: CurrentThread, code: usize) {
     super::task::resumed(here);
     if let Some(kind) = barrier_kind(here.team()) {
@@ -380,7 +290,7 @@ fn task_begins(thread: &Thread) {
 
 /// What is kept for tools of the implicit task of `thread`, anew.
 fn new_task(thread: &Thread) {
-    let record: &TaskRecord = &thread.tool.task;
+    let record: &TaskRecord = record::of_implicit(thread);
     record.data.set(0);
     record.trace.set(0);
     record.id.set(unique_id());
@@ -388,6 +298,6 @@ fn new_task(thread: &Thread) {
     record.frame.enter_kind.set(0);
     record.frame.exit.set(0);
     record.frame.exit_kind.set(RUNTIME_BASE);
-    thread.tool.current.set(&raw const thread.implicit);
-    thread.tool.joined.set(false);
+    record::of_thread(thread).current.set(&raw const thread.implicit);
+    record::of_thread(thread).joined.set(false);
 }

@@ -4,12 +4,15 @@ use core::ffi::c_char;
 use core::ptr::NonNull;
 
 use super::super::ompt;
-use super::{mutex, other, task, wait, work};
+use super::{mutex, other, region, task, wait, work};
 use crate::omp::depend::Dependence;
-use crate::omp::extension::side::Token;
-use crate::omp::extension::tools::kinds::{Chunk, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
+use crate::omp::extension::side::{LeagueSide, Token};
+use crate::omp::extension::tools::kinds::{
+    Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
+};
 use crate::omp::extension::tools::{TaskMark, Tools};
 use crate::omp::task::Task;
+use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::trace;
 
@@ -23,6 +26,72 @@ impl Tools for ToolHooks {
 
     fn may_find_tool(&self) -> bool {
         ompt::may_find_tool()
+    }
+
+    // ---- `region` ----
+
+    fn initial_thread_begins(&self, here: CurrentThread) {
+        region::root_begins(here);
+    }
+
+    fn initial_thread_ends(&self, here: CurrentThread) {
+        region::root_ends(here);
+    }
+
+    fn agent_begins(&self, thread: &Thread) {
+        region::agent_begins(thread);
+    }
+
+    fn member_is_freed(&self, thread: &Thread) {
+        region::worker_ends(thread);
+    }
+
+    fn region_source(&self, location: *const c_char) {
+        trace::note_region(location);
+    }
+
+    fn region_begins(&self, here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
+        region::begins(here, team, wanted, kind);
+    }
+
+    fn league_begins(&self, here: CurrentThread, teams: u32, side: &LeagueSide) {
+        region::league_begins(here, teams, side);
+    }
+
+    fn league_ends(&self, here: CurrentThread, side: &LeagueSide) {
+        region::league_ends(here, side);
+    }
+
+    fn primary_begins(&self, here: CurrentThread) {
+        region::entered(here);
+    }
+
+    fn region_is_called_by_program(&self, here: CurrentThread) {
+        region::called_by_program(here);
+    }
+
+    fn primary_arrives(&self, here: CurrentThread, team: &Team) {
+        region::primary_arrives(here, team);
+    }
+
+    fn primary_leaves(&self, here: CurrentThread, team: &Team) {
+        region::primary_leaves(here, team);
+    }
+
+    fn region_ends(&self, here: CurrentThread, team: &Team) {
+        region::ended(here, team);
+    }
+
+    fn member_begins(&self, thread: &Thread) {
+        region::member_begins(thread);
+    }
+
+    fn member_arrives(&self, here: CurrentThread) {
+        region::member_arrives(here);
+    }
+
+    fn member_leaves(&self, thread: &Thread) {
+        region::member_leaves(thread);
     }
 
     // ---- `task` ----

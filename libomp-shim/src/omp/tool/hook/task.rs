@@ -27,18 +27,18 @@ use crate::omp::trace;
 
 /// See [`Tools::wants_task`](crate::omp::extension::tools::Tools).
 pub fn is_wanted(here: CurrentThread) -> bool {
-    !here.thread.tool.thin.skips()
+    !record::of_thread(here.thread).thin.skips()
 }
 
 /// See [`Tools::hears_of_included_task`](crate::omp::extension::tools::Tools).
 pub fn is_heard_of(here: CurrentThread) -> bool {
-    !here.thread.tool.thin.skips_quick(here.task)
+    !record::of_thread(here.thread).thin.skips_quick(here.task)
 }
 
 /// See [`Tools::task_made`](crate::omp::extension::tools::Tools).
 pub fn created(here: CurrentThread, task: &Task, at_once: bool, items: Option<&[Dependence]>) {
     if !task.is_reported() {
-        return here.thread.tool.thin.made();
+        return record::of_thread(here.thread).thin.made();
     }
     resumed(here);
     if let Some(record) = record::of(task) {
@@ -93,7 +93,7 @@ pub fn begun(thread: &Thread, task: &Task) {
 /// The running one is still the task on whose stack `task` begins: its parent if that runs it at
 /// once.
 fn left_out_begins(thread: &Thread, task: &Task) {
-    if thread.tool.thin.begins(CurrentThread::get().task) {
+    if record::of_thread(thread).thin.begins(CurrentThread::get().task) {
         task.set_flags(task.flags().with(TIMED));
     }
 }
@@ -163,12 +163,12 @@ pub fn is_part(task: &Task, first: u64, count: u64) {
 
 /// See [`Tools::yield_begins`](crate::omp::extension::tools::Tools).
 pub fn yield_begins(here: CurrentThread) {
-    here.thread.tool.yields.set(true);
+    record::of_thread(here.thread).yields.set(true);
 }
 
 /// See [`Tools::yield_ends`](crate::omp::extension::tools::Tools).
 pub fn yield_ends(here: CurrentThread) {
-    here.thread.tool.yields.set(false);
+    record::of_thread(here.thread).yields.set(false);
     resumed(here);
 }
 
@@ -181,7 +181,7 @@ fn is_known(task: &Task) -> bool {
 /// The running task goes on, after a wait during which its thread may have run others.
 #[inline]
 pub fn resumed(here: CurrentThread) {
-    if here.task.is_reported() && !ptr::eq(here.thread.tool.current.get(), here.task) {
+    if here.task.is_reported() && !ptr::eq(record::of_thread(here.thread).current.get(), here.task) {
         goes_on_with(here.thread, here.task);
     }
 }
@@ -192,11 +192,12 @@ fn goes_on_with(thread: &Thread, task: &Task) {
     if !is_known(task) {
         return;
     }
-    let prior = thread.tool.current.replace(task);
+    let prior = record::of_thread(thread).current.replace(task);
     // SAFETY: a task is alive if it was reported to run and its end was not reported. Null: nothing
     // was reported of this thread.
     if let Some(prior) = unsafe { prior.as_ref() } {
-        let status = if thread.tool.yields.take() { TaskStatus::Yield } else { TaskStatus::Switch };
+        let status =
+            if record::of_thread(thread).yields.take() { TaskStatus::Yield } else { TaskStatus::Switch };
         notify(|consumer| consumer.task_schedule(thread, prior, status, Some(task)));
     }
     if let Some((first, count)) =
@@ -221,13 +222,13 @@ fn reported_ends(thread: &Thread, task: &Task, status: TaskStatus) {
     if !is_known(task) {
         return;
     }
-    if !ptr::eq(thread.tool.current.get(), task) {
+    if !ptr::eq(record::of_thread(thread).current.get(), task) {
         goes_on_with(thread, task);
     }
     // SAFETY: own thread only; a task that has begun and not ended is alive.
     let newest = unsafe { thread.own().tied.last().map_or(&thread.implicit, |&newest| &*newest) };
     let newest = if newest.is_reported() { newest } else { &thread.implicit };
-    thread.tool.current.set(newest);
+    record::of_thread(thread).current.set(newest);
     notify(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
 }
 

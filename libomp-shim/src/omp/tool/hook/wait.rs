@@ -22,7 +22,7 @@ fn is_for_tasks(kind: SyncKind) -> bool {
 
 /// See [`Tools::sync_wait_begins`](crate::omp::extension::tools::Tools).
 pub fn begins(here: CurrentThread, kind: SyncKind, whole: bool) -> Token {
-    if is_for_tasks(kind) && !here.task.is_explicit() && here.thread.tool.thin.is_thinning() {
+    if is_for_tasks(kind) && !here.task.is_explicit() && record::of_thread(here.thread).thin.is_thinning() {
         return Token::new(None::<SyncBegun>);
     }
     super::task::resumed(here);
@@ -53,7 +53,7 @@ pub fn ends(here: CurrentThread, kind: SyncKind, token: &Token) {
     let site = call.site(here);
     super::task::resumed(here);
     notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::End, false));
-    here.thread.tool.state.set(state);
+    record::of_thread(here.thread).state.set(state);
     notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::End, false));
     call.end(here);
 }

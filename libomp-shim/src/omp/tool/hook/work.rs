@@ -1,7 +1,7 @@
 //! Loops, sections, `single`, `masked`, reductions, and chunks.
 
 use super::super::event::EventSite;
-use super::super::notify;
+use super::super::{notify, record};
 use super::{Working, put_state, site, state};
 use crate::omp::extension::tools::kinds::{Chunk, ToolEndpoint, ToolWork};
 use crate::omp::thread::CurrentThread;
@@ -11,7 +11,7 @@ pub fn begins(here: CurrentThread, kind: ToolWork, count: u64) {
     close(here, None); // left by a jump
     let site = site(here, None);
     notify(|consumer| consumer.work(&site, kind, ToolEndpoint::Begin, count));
-    here.thread.tool.work.set(Working { kind: Some(kind), count, code: site.known_code() });
+    record::of_thread(here.thread).work.set(Working { kind: Some(kind), count, code: site.known_code() });
 }
 
 /// See [`Tools::work_ends`](crate::omp::extension::tools::Tools).
@@ -21,7 +21,9 @@ pub fn ends(here: CurrentThread) {
 
 /// Without a call that ends it the address behind the one that began it stands for that.
 fn close(here: CurrentThread, call: Option<EventSite>) {
-    let Working { kind: Some(kind), count, code } = here.thread.tool.work.take() else { return };
+    let Working { kind: Some(kind), count, code } = record::of_thread(here.thread).work.take() else {
+        return;
+    };
     let site = call.unwrap_or_else(|| EventSite::at(here, code));
     notify(|consumer| consumer.work(&site, kind, ToolEndpoint::End, count));
 }
@@ -47,7 +49,7 @@ pub fn single(executes: bool, has_end: bool) {
 
 /// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
 pub fn close_single(here: CurrentThread) {
-    if here.thread.tool.work.get().kind == Some(ToolWork::SingleExecutor) {
+    if record::of_thread(here.thread).work.get().kind == Some(ToolWork::SingleExecutor) {
         close(here, None);
     }
 }

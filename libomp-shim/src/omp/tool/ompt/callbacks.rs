@@ -107,7 +107,7 @@ pub fn data_of(task: &Task) -> *mut Data {
 
 /// The tool's word of a region.
 pub fn region_of(team: &Team) -> *mut Data {
-    team.tool.data.as_ptr()
+    record::of_team(team).data.as_ptr()
 }
 
 fn frame_of(task: &Task) -> *const TaskFrame {
@@ -126,7 +126,8 @@ pub fn code(site: &EventSite) -> *const c_void {
 /// The kind of a task, as the flags that tools get.
 pub fn flags_of(task: &Task) -> u32 {
     if !task.is_explicit() {
-        let initial = record::is_root(task.team()) || task.team().tool.kind.get() != ConstructKind::Parallel;
+        let initial = record::is_root(task.team())
+            || record::of_team(task.team()).kind.get() != ConstructKind::Parallel;
         let alone = if task.team().size() == 1 { task_flag::UNDEFERRED } else { 0 };
         return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT | alone };
     }
@@ -167,14 +168,14 @@ impl Consumer for Ompt {
     fn thread_begin(&self, thread: &Thread, kind: ThreadKind) {
         if let Some(call) = callback!(THREAD_BEGIN: ThreadBegin) {
             // SAFETY: *word and type*.
-            unsafe { call(kind as u32, thread.tool.data.as_ptr()) };
+            unsafe { call(kind as u32, record::of_thread(thread).data.as_ptr()) };
         }
     }
 
     fn thread_end(&self, thread: &Thread) {
         if let Some(call) = callback!(THREAD_END: ThreadEnd) {
             // SAFETY: *word and type*.
-            unsafe { call(thread.tool.data.as_ptr()) };
+            unsafe { call(record::of_thread(thread).data.as_ptr()) };
         }
     }
 
@@ -401,7 +402,9 @@ impl Consumer for Ompt {
     fn flush(&self, site: &EventSite) {
         if let Some(call) = callback!(FLUSH: Flush) {
             // SAFETY: *word and type*.
-            unsafe { call(record::thread_for_tools(site.thread).tool.data.as_ptr(), code(site)) };
+            unsafe {
+                call(record::of_thread(record::thread_for_tools(site.thread)).data.as_ptr(), code(site))
+            };
         }
     }
 

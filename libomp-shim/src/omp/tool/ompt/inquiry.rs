@@ -154,12 +154,12 @@ fn running() -> Option<CurrentThread> {
 /// Is that a member whose share of its region is over, or which waits for the next one? The thread
 /// that forked the region may have gone on, and ended.
 fn is_between(here: CurrentThread) -> bool {
-    !here.task.is_explicit() && here.thread.tool.joined.get()
+    !here.task.is_explicit() && record::of_thread(here.thread).joined.get()
 }
 
 /// Does the thread wait for its next region? Then it runs no task.
 fn is_idle(thread: &Thread) -> bool {
-    thread.tool.state.get().0 == state::IDLE
+    record::of_thread(thread).state.get().0 == state::IDLE
 }
 
 /// The running thread, if it is one for tools.
@@ -168,7 +168,7 @@ fn thread() -> Option<&'static Thread> {
 }
 
 unsafe extern "C" fn get_thread_data() -> *mut Data {
-    thread().map_or(ptr::null_mut(), |thread| thread.tool.data.as_ptr())
+    thread().map_or(ptr::null_mut(), |thread| record::of_thread(thread).data.as_ptr())
 }
 
 unsafe extern "C" fn get_num_procs() -> c_int {
@@ -224,7 +224,7 @@ unsafe extern "C" fn get_proc_id() -> c_int {
 
 unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
     let Some(here) = running() else { return 0 };
-    let (state, id) = here.thread.tool.state.get();
+    let (state, id) = record::of_thread(here.thread).state.get();
     // SAFETY: the tool's variable.
     unsafe { give(wait, id) };
     state as c_int
