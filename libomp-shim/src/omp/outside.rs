@@ -18,9 +18,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use ult::worker::Worker;
 
 use super::env;
+use super::extension::tools;
 use super::queue;
 use super::thread::{CurrentThread, Thread};
-use super::trace;
 
 /// Tasks that wait while their threads run others. Each has a stack of its own, which takes two of
 /// the 65,000 mappings that Linux allows.
@@ -39,7 +39,7 @@ pub fn may_suspend() -> bool {
 /// [`ult::sched::wait_polled`].
 pub fn suspend_until(ready: &dyn Fn() -> bool) {
     let tasks = CurrentThread::if_known().filter(|_| env::settings().ranks.task_aware_mpi);
-    trace::around(trace::Cause::Mpi, || match tasks {
+    tools::wait::outside(|| match tasks {
         Some(here) => help_until(here, ready),
         None => ult::sched::wait_polled(ready, None, None),
     });

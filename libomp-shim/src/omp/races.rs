@@ -6,6 +6,10 @@
 //! one call with an obvious address (a lock, `ordered`) it stands beside the construct. What
 //! may not: telling the detector ([`ult::sanitize`]).
 //!
+//! This is the host's, and no extension. Under a detector a program's verdict depends on what is
+//! reported here, also with a library that has no tools. Locks, `ordered` and dependences report
+//! beside their own code, and all of it needs nothing but [`ult::sanitize`].
+//!
 //! Only what the specification orders is reported. That the runtime itself orders more (who takes a
 //! chunk of a loop, or a task from a deque, comes after who put it there) would hide races that
 //! another schedule has. The argument for each is in `docs/protocols/sanitize.md`.

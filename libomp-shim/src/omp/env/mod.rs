@@ -68,11 +68,12 @@ pub(crate) use self::places::places as parse_places;
 pub use self::rights::gained as rights_gained;
 pub use self::table::ShownLine;
 pub use self::threads::ThreadReserve;
+pub use self::tools::DEFAULT_TRACE_SHARE;
 pub use self::types::*;
 pub use self::vars::Vars;
 use super::affinity::topology::{self, Cpu};
-use super::extension::check;
-use super::{display, report, stats, storage, trace};
+use super::extension::{check, tools as tool_extension};
+use super::{display, report, stats, storage};
 use crate::memory;
 
 /// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as
@@ -156,7 +157,7 @@ fn read_and_start() -> &'static Settings {
         storage::at_start(settings);
         stats::at_start(settings);
         check::at_start(settings);
-        trace::at_start(settings);
+        tool_extension::at_start(settings);
     });
     // ORDERING: Release, pairs with the Acquire in `settings`.
     STARTED.store(ptr::from_ref(settings).cast_mut(), Ordering::Release);

@@ -5,7 +5,9 @@ use super::shown::{enabled, if_any, on, plain, size};
 use super::table::settings;
 use super::types::VerboseInit;
 use super::value::{at_most, boolean, count, one_of, size as bytes, text};
-use crate::omp::trace;
+
+/// Percent of the time that the trace may take for events of tasks, unless the user says otherwise.
+pub const DEFAULT_TRACE_SHARE: u32 = 2;
 
 settings! {
     /// Tools (OMPT, OMPD), the trace, counters and checks.
@@ -25,7 +27,7 @@ settings! {
         debug: bool = read(OMP_DEBUG, "using disabled", boolean).or(false), shown(enabled);
         /// Print the counters of [`crate::omp::stats`] at exit.
         stats: bool = read(GANGWAY_STATS, "using false", boolean).or(false), shown(on);
-        /// The file that gets a timeline ([`crate::omp::trace`]); `None` = none.
+        /// The file that gets a timeline; `None` = none.
         trace: Option<String> = read(GANGWAY_TRACE, "there is no trace", text).or(None),
             shown(if_any), file(always => anchor_pattern);
         /// Bytes that each kernel thread's events may take: by default enough for four million.
@@ -34,7 +36,7 @@ settings! {
         /// Percent of the time that events of tasks may take; 100: any.
         trace_share: Option<u32> =
             read(GANGWAY_TRACE_SHARE, "using 2", at_most(count(1), 100, "more than 100")).or(None),
-            shown(|share: &Option<u32>| plain(&share.unwrap_or(trace::DEFAULT_SHARE)));
+            shown(|share: &Option<u32>| plain(&share.unwrap_or(DEFAULT_TRACE_SHARE)));
         /// Say who waits in vain, and what is misused ([`crate::omp::check`]).
         check: bool = read(GANGWAY_CHECK, "using false", boolean).or(false), shown(on);
     }

@@ -7,7 +7,7 @@
 //!
 //! | file | the extension |
 //! |---|---|
-//! | `tools` | tools (OMPT), the trace, and detectors of races |
+//! | `tools` | tools (OMPT) and the trace |
 //! | `check` | `GANGWAY_CHECK` |
 //! | `offload` | devices, among them MPI ranks |
 //! | `memory` | devices' memory behind allocators |

@@ -34,6 +34,7 @@ use ult::watch;
 use super::linked;
 use super::side::{LeagueSide, Token};
 use crate::omp::depend::Dependence;
+use crate::omp::env::Settings;
 use crate::omp::task::Task;
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
@@ -74,6 +75,11 @@ pub fn has_come() {
     MAY_COME.store(false, Ordering::Relaxed);
 }
 
+/// The settings have just been read.
+pub(in crate::omp) fn at_start(settings: &Settings) {
+    linked().tools.settings_read(settings);
+}
+
 /// The calling thread has just become an initial thread.
 pub fn look_for_tool() {
     linked().tools.look_for_tool();
@@ -99,6 +105,9 @@ pub struct TaskMark {
 pub trait Tools: Sync {
     // ---- the life of tools ----
 
+    /// The settings have just been read, once in the process. The calling thread is no OpenMP thread
+    /// yet, and others wait for it.
+    fn settings_read(&self, settings: &Settings) {}
     /// The calling thread has just become an initial thread. The extension looks for a tool, once in
     /// the process, and starts it. It calls [`has_come`] then.
     fn look_for_tool(&self) {
@@ -211,6 +220,10 @@ pub trait Tools: Sync {
     }
     /// The task goes on, and the region is over.
     fn sync_wait_ends(&self, here: CurrentThread, kind: SyncKind, token: Token) {}
+
+    /// The calling thread begins to wait for something outside of the runtime, or goes on. It need
+    /// not be OpenMP's.
+    fn outside_wait(&self, end: ToolEndpoint) {}
 
     // ---- `work` ----
 

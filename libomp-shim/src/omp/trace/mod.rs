@@ -57,8 +57,8 @@ use std::io;
 use std::sync::OnceLock;
 
 pub use kind::{Cause, TraceKind};
-pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
-pub use thin::{DEFAULT_SHARE, Spans, Thin, ends as short_ends};
+pub use recorder::{note_copy, note_outside, note_region, note_steal, note_task, span};
+pub use thin::{Spans, Thin, ends as short_ends};
 
 use super::env::Settings;
 use super::report;

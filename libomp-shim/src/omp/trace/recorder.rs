@@ -48,16 +48,9 @@ pub fn note_steal(victim: &Thread) {
     }
 }
 
-/// Runs `wait`, in which the calling thread waits for `cause`.
-#[inline(always)]
-pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
-    if !is_attached(ConsumerSlot::Trace) {
-        return wait();
-    }
-    put(TraceKind::WaitBegin, cause as u32, 0, 0);
-    let result = wait();
-    put(TraceKind::WaitEnd, cause as u32, 0, 0);
-    result
+/// The calling thread begins to wait for something outside of the runtime, or goes on.
+pub fn note_outside(end: ToolEndpoint) {
+    wait(end, Cause::Mpi);
 }
 
 /// A copy of so many bytes is begun.

@@ -27,6 +27,7 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::omp::env::DEFAULT_TRACE_SHARE;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::tool::{ConsumerSlot, is_attached, record};
 
@@ -54,8 +55,6 @@ const QUICK: u64 = 1 << 32;
 /// Units of the clock in which a lane earns an event; 0: everything is written.
 static PRICE: AtomicU64 = AtomicU64::new(0);
 
-/// Percent of the time that the trace may take unless the user says otherwise.
-pub const DEFAULT_SHARE: u32 = 2;
 /// Of so many tasks that a process makes none is left out, unless the user has named a share.
 /// Chosen: their events take some 20 MB, and the time of a hundredth of a second.
 const UNTHINNED_TASKS: u32 = 100_000;
@@ -70,7 +69,7 @@ static UNRESERVED_TASKS: AtomicU32 = AtomicU32::new(0);
 pub fn set_share(percent: Option<u32>) {
     // ORDERING: Relaxed; a setting.
     UNRESERVED_TASKS.store(if percent.is_none() { UNTHINNED_TASKS } else { 0 }, Ordering::Relaxed);
-    let percent = percent.unwrap_or(DEFAULT_SHARE);
+    let percent = percent.unwrap_or(DEFAULT_TRACE_SHARE);
     // A half is for what is done besides.
     let event = clock::reading().max(1) * 3 / 2;
     let price = if percent >= 100 { 0 } else { event * 100 / u64::from(percent.max(1)) };

@@ -11,7 +11,6 @@ use crate::omp::extension::tools;
 use crate::omp::extension::tools::kinds::{Chunk, ToolWork};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool;
 use crate::omp::worksharing::schedule::{self, Schedule, StaticShare};
 use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
 
@@ -284,7 +283,7 @@ macro_rules! fixed {
             // SAFETY: as the compiler promises.
             unsafe {
                 let variables = Variables { last, lower, upper, stride };
-                if tool::is_on() {
+                if tools::is_on() {
                     for_cold(location, schedule, variables, step.into(), chunk.into());
                 } else {
                     for_static(schedule, variables, step.into(), chunk.into());

@@ -1,6 +1,6 @@
-//! Barriers, `taskwait` and `taskgroup`.
+//! Barriers, `taskwait` and `taskgroup`, and waits for what is outside of the runtime.
 
-use super::kinds::SyncKind;
+use super::kinds::{SyncKind, ToolEndpoint};
 use super::{is_on, linked};
 use crate::omp::thread::CurrentThread;
 
@@ -37,4 +37,19 @@ pub fn begins(here: CurrentThread, kind: SyncKind) {
 #[inline(never)]
 fn begins_cold(here: CurrentThread, kind: SyncKind) {
     linked().tools.sync_region_begins(here, kind);
+}
+
+/// Runs `wait`, in which the calling thread waits for something outside of the runtime.
+#[inline(always)]
+pub fn outside<R>(wait: impl FnOnce() -> R) -> R {
+    if is_on() { outside_cold(wait) } else { wait() }
+}
+
+#[cold]
+#[inline(never)]
+fn outside_cold<R>(wait: impl FnOnce() -> R) -> R {
+    linked().tools.outside_wait(ToolEndpoint::Begin);
+    let result = wait();
+    linked().tools.outside_wait(ToolEndpoint::End);
+    result
 }

@@ -3,9 +3,10 @@
 use core::ffi::c_char;
 use core::ptr::NonNull;
 
-use super::super::ompt;
+use super::super::{ConsumerSlot, is_attached, ompt};
 use super::{mutex, other, region, task, wait, work};
 use crate::omp::depend::Dependence;
+use crate::omp::env::Settings;
 use crate::omp::extension::side::{LeagueSide, Token};
 use crate::omp::extension::tools::kinds::{
     Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
@@ -20,6 +21,10 @@ use crate::omp::trace;
 pub struct ToolHooks;
 
 impl Tools for ToolHooks {
+    fn settings_read(&self, settings: &Settings) {
+        trace::at_start(settings);
+    }
+
     fn look_for_tool(&self) {
         ompt::start();
     }
@@ -176,6 +181,12 @@ impl Tools for ToolHooks {
 
     fn sync_wait_ends(&self, here: CurrentThread, kind: SyncKind, token: Token) {
         wait::ends(here, kind, &token);
+    }
+
+    fn outside_wait(&self, end: ToolEndpoint) {
+        if is_attached(ConsumerSlot::Trace) {
+            trace::note_outside(end);
+        }
     }
 
     // ---- `work` ----
