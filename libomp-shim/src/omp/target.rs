@@ -6,12 +6,12 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::env::{self, TargetOffload};
 use super::extension::offload as devices;
+use super::extension::tools;
+use super::extension::tools::device::ToolTarget;
 use super::parallel::ForkedRegion;
 use super::report;
 use super::team::{Body, ON_HOST};
 use super::thread::CurrentThread;
-use super::tool::event::ToolTarget;
-use super::tool::hook::device as hook;
 
 /// The device a construct names when it has no `device` clause.
 pub const DEFAULT_DEVICE: i64 = -1;
@@ -61,12 +61,12 @@ pub fn number_of(number: i32) -> i32 {
 
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: CurrentThread, body: Body, thread_limit: u32) {
-    let notified = hook::begins(ToolTarget::Region, None);
+    let notified = tools::device::begins(ToolTarget::Region, ON_HOST);
     let depth = here.team().plan().target_depth + 1;
     let region = ForkedRegion::begin_target(here, body, thread_limit, ON_HOST, depth);
     region.run_primary();
     region.end();
-    hook::ends(notified);
+    tools::device::ends(notified);
 }
 
 /// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the

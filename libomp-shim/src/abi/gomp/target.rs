@@ -25,7 +25,6 @@ use crate::omp::device::{self, ConstructDevice, DeviceSlot, array, choose, manda
 use crate::omp::extension::tools;
 use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::hook::device as hook;
 use crate::omp::{depend, report, target};
 use kinds::{FIRSTPRIVATE, GompMapArrays};
 
@@ -288,7 +287,7 @@ impl Deferred {
                     }
                 }
                 (Action::Data(change), Target::Known(Some(slot))) => change.carry_out(slot, &self.arrays),
-                (Action::Data(change), _) => hook::on_host(change.kind()),
+                (Action::Data(change), _) => tools::device::on_host(change.kind()),
             }
         }
         drop(self.copies);

@@ -8,9 +8,9 @@ use super::lists::TgtMapArrays;
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
 use crate::omp::device::{DeviceSlot, choose, construct};
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::device::ToolTarget;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolTarget;
-use crate::omp::tool::hook::device as hook;
 
 /// The device that a construct of this kind concerns. For a construct that concerns the host, tools
 /// are notified, and nothing else happens.
@@ -18,7 +18,7 @@ fn device_for(number: i64, kind: ToolTarget) -> Option<&'static DeviceSlot> {
     choose::refuse_for_data(CurrentThread::get(), number);
     let slot = region_device(number);
     if slot.is_none() {
-        hook::on_host(kind);
+        tools::device::on_host(kind);
     }
     slot
 }

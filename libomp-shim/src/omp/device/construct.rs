@@ -9,12 +9,12 @@ use super::interface::{Convention, DeviceCode, DeviceFailure, Launch};
 use super::map::{self, Brought, MapEntered, MapHolder, MapItem, MapRole};
 use super::place::{Reservation, writers};
 use super::transfer::wait_for;
-use super::{DeviceSlot, array, chain, fail};
+use super::{DeviceSlot, array, chain, fail, reported};
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::device::ToolTarget;
 use crate::omp::target;
 use crate::omp::task;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolTarget;
-use crate::omp::tool::hook::device as hook;
 
 /// A target region, as both fronts describe it.
 pub struct TargetRegion<'a> {
@@ -53,7 +53,7 @@ pub unsafe fn run(
     stays_resident: bool,
 ) {
     let here = CurrentThread::get();
-    let construct = hook::begins(ToolTarget::Region, Some(slot));
+    let construct = tools::device::begins(ToolTarget::Region, slot.number);
     let running = slot.begin();
     if promise.is_none() {
         writers::note(region.items, slot.number);
@@ -63,7 +63,7 @@ pub unsafe fn run(
     let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
     let after = chain::behind_as(here, slot, items, stays_resident);
     let holder = if stays_resident { MapHolder::Resident } else { MapHolder::Region };
-    hook::maps(slot, items, true);
+    reported::maps(slot, items, true);
     let entered = match map::values_alone(items).filter(|_| !stays_resident) {
         Some(entered) => entered,
         // SAFETY: as the caller says.
@@ -91,7 +91,7 @@ pub unsafe fn run(
     promise.iter_mut().filter(|_| !after.is_empty()).for_each(Reservation::follow);
     promise.iter_mut().for_each(Reservation::launch);
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
-    let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
+    let run = tools::device::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
     // Inside of a device task's function the task's work is not all queued yet. The task itself
     // reports later that it is ([`super::borrowed`]).
@@ -106,7 +106,7 @@ pub unsafe fn run(
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, items, &entered, &brought, holder) };
     drop(blocks);
-    hook::ends(construct);
+    tools::device::ends(construct);
 }
 
 /// Leaves what [`map::enter`] entered.
@@ -115,7 +115,7 @@ pub unsafe fn run(
 /// As [`run`].
 pub unsafe fn end(slot: &DeviceSlot, items: &[MapItem], entered: &MapEntered) {
     with_tools(slot, ToolTarget::ExitData, || {
-        hook::maps(slot, items, false);
+        reported::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
         unsafe {
@@ -170,7 +170,7 @@ fn leaving(item: &MapItem, absent: bool) -> Option<MapItem> {
 /// The storage of the items is valid on the host.
 pub unsafe fn enter_data(slot: &DeviceSlot, items: &[MapItem]) -> MapEntered {
     with_tools(slot, ToolTarget::EnterData, || {
-        hook::maps(slot, items, true);
+        reported::maps(slot, items, true);
         let others = array::lists::keep(CurrentThread::get(), slot, items);
         // SAFETY: as the caller says.
         or_fail(slot, "mapping", unsafe { map::enter(slot, others.as_deref().unwrap_or(items)) })
@@ -183,7 +183,7 @@ pub unsafe fn enter_data(slot: &DeviceSlot, items: &[MapItem]) -> MapEntered {
 /// As [`enter_data`].
 pub unsafe fn exit_data(slot: &DeviceSlot, items: &[MapItem]) {
     with_tools(slot, ToolTarget::ExitData, || {
-        hook::maps(slot, items, false);
+        reported::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
         or_fail(slot, "the end of a mapping", unsafe {
@@ -206,9 +206,9 @@ pub unsafe fn update(slot: &DeviceSlot, items: &[MapItem]) {
 
 /// Tells of a construct of this kind around `construct`.
 fn with_tools<T>(slot: &DeviceSlot, kind: ToolTarget, construct: impl FnOnce() -> T) -> T {
-    let began = hook::begins(kind, Some(slot));
+    let began = tools::device::begins(kind, slot.number);
     let result = construct();
-    hook::ends(began);
+    tools::device::ends(began);
     result
 }
 

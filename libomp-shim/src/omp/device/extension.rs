@@ -11,6 +11,7 @@ use super::{array, borrowed, chain, ranks, resident, transfer};
 use crate::omp::env;
 use crate::omp::extension::memory::DeviceMemory;
 use crate::omp::extension::offload::{Items, NodeMark, Offload};
+use crate::omp::extension::tools::device::ToolDevice;
 use crate::omp::stats::Counters;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
@@ -29,6 +30,11 @@ impl Offload for Devices {
 
     fn count(&self) -> i32 {
         super::count()
+    }
+
+    fn tool_device(&self, number: i32) -> Option<ToolDevice<'static>> {
+        let slot = super::opened().get(usize::try_from(number).ok()?)?;
+        Some(ToolDevice { number, name: slot.device.name(), word: &slot.notified })
     }
 
     fn memory(&self) -> Option<&'static dyn DeviceMemory> {

@@ -8,10 +8,10 @@ use super::ranks;
 use super::table::{Mapped, MappedRange, Origin};
 use super::transfer::{TransferBatch, to_device, to_host, wait_for};
 use super::{DeviceSlot, get};
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::device::{DeviceOp, ToolDataOp};
 use crate::omp::target;
 use crate::omp::team::ON_HOST;
-use crate::omp::tool::event::{DeviceOp, ToolDataOp};
-use crate::omp::tool::hook::device as hook;
 
 /// Where memory is.
 #[derive(Clone, Copy)]
@@ -36,9 +36,10 @@ pub fn allocate(side: Side, size: usize) -> DeviceAddress {
         // SAFETY: malloc has no precondition.
         Side::Host => unsafe { libc::malloc(size) }.addr(),
         Side::Device(slot) => {
-            let notified = hook::op_begins(|| DeviceOp::of(ToolDataOp::Allocate, 0, (slot.number, 0), size));
+            let notified =
+                tools::device::op_begins(|| DeviceOp::of(ToolDataOp::Allocate, 0, (slot.number, 0), size));
             let block = slot.device.allocate(size, super::ALIGN).unwrap_or(0);
-            hook::op_ends(notified, || block);
+            tools::device::op_ends(notified, || block);
             block
         }
     }
@@ -79,10 +80,10 @@ pub unsafe fn copy(
     if size == 0 {
         return Ok(());
     }
-    let notified = hook::op_begins_if(|| notified(to, from, size));
+    let notified = tools::device::op_begins_if(|| notified(to, from, size));
     // SAFETY: as the caller says.
     let result = unsafe { copy_untold(to, from, size) };
-    hook::op_ends(notified, || to.1);
+    tools::device::op_ends(notified, || to.1);
     result
 }
 
@@ -238,7 +239,9 @@ pub fn associate(slot: &DeviceSlot, host: Range<usize>, device: DeviceAddress) -
     let mut table = slot.lock();
     match table.place(host.start, host.len()) {
         MappedRange::Nowhere if !host.is_empty() => {
-            hook::op(|| DeviceOp::of(ToolDataOp::Associate, host.start, (slot.number, device), host.len()));
+            tools::device::op(|| {
+                DeviceOp::of(ToolDataOp::Associate, host.start, (slot.number, device), host.len())
+            });
             table.insert(Mapped::new(host, device, Origin::Associated).forever());
             true
         }
@@ -257,7 +260,7 @@ pub fn disassociate(slot: &DeviceSlot, host: usize) -> bool {
     let associated = table.get(host).is_some_and(|m| m.origin == Origin::Associated && !m.is_held());
     let gone = if associated { table.remove(host) } else { None };
     if let Some(mapped) = &gone {
-        hook::op(|| {
+        tools::device::op(|| {
             DeviceOp::of(ToolDataOp::Disassociate, host, (slot.number, mapped.device), mapped.host.len())
         });
     }

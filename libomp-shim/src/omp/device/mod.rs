@@ -41,18 +41,17 @@
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut, Range};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
 use super::env::{self, DeviceKinds, TargetOffload};
+use super::extension::tools;
+use super::extension::tools::device::{DeviceOp, ToolDataOp};
 use super::lock::Lock;
 use super::report;
 use super::target;
 use super::task::Task;
 use super::thread::CurrentThread;
-use super::tool::event::{DeviceOp, ToolDataOp};
-use super::tool::first::First;
-use super::tool::hook::device as hook;
 pub use device_trait as interface;
 use interface::{Device, DeviceAddress, DeviceFailure};
 use ranks::{RankDevices, RankPlace};
@@ -81,6 +80,7 @@ pub mod place;
 pub mod program;
 pub mod rank;
 pub mod ranks;
+mod reported;
 pub mod resident;
 pub mod spaces;
 pub mod statics;
@@ -115,8 +115,8 @@ pub struct DeviceSlot {
     running: AtomicU32,
     /// The load of the device, as the placement policy sees it.
     pub placing: place::LoadOfDevice,
-    /// A tool has been notified that this device exists.
-    pub notified: First,
+    /// A word for tools ([`tools::device::ToolDevice`]).
+    pub notified: AtomicU64,
 }
 
 /// A region that runs on a device.
@@ -182,7 +182,7 @@ impl DeviceSlot {
             programs: program::ProgramLoaded::default(),
             running: AtomicU32::new(0),
             placing: place::LoadOfDevice::default(),
-            notified: First::default(),
+            notified: AtomicU64::new(0),
         }
     }
 
@@ -245,9 +245,10 @@ impl DeviceSlot {
         let Some(room) = size.checked_add(before) else {
             return Err(DeviceFailure(format!("{size} bytes are more than there are").into()));
         };
-        let notified = hook::op_begins(|| DeviceOp::of(ToolDataOp::Allocate, host, (self.number, 0), size));
+        let notified =
+            tools::device::op_begins(|| DeviceOp::of(ToolDataOp::Allocate, host, (self.number, 0), size));
         let made = self.device.allocate(room, align).map(|block| (block, block + before));
-        hook::op_ends(notified, || made.as_ref().map_or(0, |&(_, copy)| copy));
+        tools::device::op_ends(notified, || made.as_ref().map_or(0, |&(_, copy)| copy));
         made
     }
 
@@ -263,11 +264,12 @@ impl DeviceSlot {
     /// # Safety
     /// The block came from [`DeviceSlot::allocate_like`], and no code uses it any more.
     pub unsafe fn free(&self, block: DeviceAddress, copy: DeviceAddress, host: &Range<usize>) {
-        let notified =
-            hook::op_begins(|| DeviceOp::of(ToolDataOp::Delete, host.start, (self.number, copy), host.len()));
+        let notified = tools::device::op_begins(|| {
+            DeviceOp::of(ToolDataOp::Delete, host.start, (self.number, copy), host.len())
+        });
         // SAFETY: as the caller says.
         unsafe { self.device.free(block) };
-        hook::op_ends(notified, || 0);
+        tools::device::op_ends(notified, || 0);
     }
 }
 

@@ -16,10 +16,10 @@ use super::DeviceSlot;
 use super::interface::{DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, Release};
 use super::table::{Mapped, Origin};
 use super::transfer::wait_for;
+use crate::omp::extension::tools;
 use crate::omp::lock::Lock;
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::hook::device as hook;
 
 pub mod leaving;
 
@@ -189,7 +189,7 @@ fn bring_and(slot: &DeviceSlot, fails: &dyn Fn(&DeviceSlot, &DeviceFailure)) -> 
     if slot.programs.by.load(Ordering::Relaxed) == me {
         return slot.programs.may_be_used();
     }
-    hook::comes_up(slot); // here, since the tool's code may wait for others
+    tools::device::comes_up(slot.number); // here, since the tool's code may wait for others
     slot.programs.lock.lock();
     // ORDERING: Relaxed, here and below; as above.
     slot.programs.by.store(me, Ordering::Relaxed);
@@ -203,7 +203,7 @@ fn bring_and(slot: &DeviceSlot, fails: &dyn Fn(&DeviceSlot, &DeviceFailure)) -> 
         match load(slot, number, &program) {
             Ok(Some((module, image))) => {
                 leaving::note(number);
-                hook::loads(slot, number, image);
+                tools::device::loads(slot.number, number, image);
                 let variables = enter_variables(slot, module, &program);
                 slot.programs.modules().insert(number, Brought { module, variables });
             }

@@ -13,12 +13,11 @@ use super::interface::{Device, DeviceAddress, DeviceFailure, DeviceOperation, De
 use super::place::pace;
 use super::table::Mapped;
 use crate::omp::env;
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::device::{DeviceCopy, DeviceOp, ToolDataOp};
 use crate::omp::task::TaskFlags;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::{CurrentThread, Thread, ThreadOwn};
-use crate::omp::tool::event::{DeviceOp, ToolDataOp};
-use crate::omp::tool::hook::device as hook;
-use crate::omp::trace::{self, Cause};
 
 /// Copies that were begun together and are waited for together.
 pub struct TransferBatch<'a> {
@@ -62,13 +61,13 @@ impl<'a> TransferBatch<'a> {
         let notified = self
             .slot
             .copies_in(to, from)
-            .then(|| hook::op_begins(|| to_device(self.slot, to, (ON_HOST, from), size)))
+            .then(|| tools::device::op_begins(|| to_device(self.slot, to, (ON_HOST, from), size)))
             .flatten();
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_in(to, from as *const u8, size) };
-        hook::op_ends(notified, || to);
+        tools::device::op_ends(notified, || to);
         let operation = operation?;
-        trace::note_copy(Cause::CopyTo, size);
+        tools::device::copies(DeviceCopy::To, size);
         self.sizes[0] += size;
         self.begun(operation, size);
         Ok(())
@@ -87,13 +86,13 @@ impl<'a> TransferBatch<'a> {
         let notified = self
             .slot
             .copies_in(from, to)
-            .then(|| hook::op_begins(|| to_host(self.slot, to, from, size)))
+            .then(|| tools::device::op_begins(|| to_host(self.slot, to, from, size)))
             .flatten();
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_out(to as *mut u8, from, size) };
-        hook::op_ends(notified, || to);
+        tools::device::op_ends(notified, || to);
         let operation = operation?;
-        trace::note_copy(Cause::CopyFrom, size);
+        tools::device::copies(DeviceCopy::From, size);
         self.mixed = true;
         self.begun(operation, size);
         Ok(())
@@ -111,12 +110,12 @@ impl<'a> TransferBatch<'a> {
         from: DeviceAddress,
         size: usize,
     ) -> Result<(), DeviceFailure> {
-        let notified = hook::op_begins(|| to_device(self.slot, to, (number, from), size));
+        let notified = tools::device::op_begins(|| to_device(self.slot, to, (number, from), size));
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_across(to, peer, from, size) };
-        hook::op_ends(notified, || to);
+        tools::device::op_ends(notified, || to);
         let operation = operation?;
-        trace::note_copy(Cause::CopyBetween, size);
+        tools::device::copies(DeviceCopy::Between, size);
         self.sizes[1] += size;
         self.begun(operation, size);
         Ok(())

@@ -11,6 +11,7 @@ use super::super::task::{Task, TaskFlags};
 use super::super::thread::CurrentThread;
 use super::linked;
 use super::memory::DeviceMemory;
+use super::tools::device::ToolDevice;
 
 /// What devices keep with a dependence node. Only they know what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,12 @@ pub trait Offload: Sync {
     /// call.
     fn count(&self) -> i32 {
         0
+    }
+
+    /// Returns what tools ask of the device with this number, if it has been opened. Numbers begin
+    /// at 0 and leave out none.
+    fn tool_device(&self, _number: i32) -> Option<ToolDevice<'static>> {
+        None
     }
 
     /// Returns what devices do for allocators.

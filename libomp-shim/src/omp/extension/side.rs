@@ -1,7 +1,7 @@
 //! What extensions keep with things of the host: memory that the host provides and does not look
 //! into.
 //!
-//! What lives here: [`SideBlock`], which is part of a thread, a team or a task, and [`Token`], which
+//! What lives here: [`SideBlock`], which is part of a thread, a team or a task, and [`BeginToken`], which
 //! lies on the stack between the begin of something and its end. What does not: what is in them.
 //!
 //! Both are bytes of a fixed size, and an extension reads them as a record of its own. Whether the
@@ -87,9 +87,9 @@ impl ThreadSide {
 
 /// What an extension keeps from the begin of something to its end. The host passes it on.
 #[derive(Clone, Copy)]
-pub struct Token([MaybeUninit<u64>; 10]);
+pub struct BeginToken([MaybeUninit<u64>; 10]);
 
-impl Token {
+impl BeginToken {
     /// Nothing is kept.
     pub const NONE: Self = Self([MaybeUninit::uninit(); 10]);
 
@@ -104,7 +104,7 @@ impl Token {
         token
     }
 
-    /// Returns the value of [`Token::new`].
+    /// Returns the value of [`BeginToken::new`].
     ///
     /// # Safety
     /// The token was made from a value of this type.
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_token_returns_its_value() {
-        let token = Token::new((3_u32, 7_u64));
+        let token = BeginToken::new((3_u32, 7_u64));
         // SAFETY: one type.
         assert_eq!(unsafe { token.get::<(u32, u64)>() }, (3, 7));
     }

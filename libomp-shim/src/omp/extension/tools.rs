@@ -13,6 +13,7 @@
 //! | `wait` | barriers, `taskwait`, `taskgroup` |
 //! | `work` | loops, sections, `single`, `masked`, reductions, chunks |
 //! | `mutex` | locks, `critical`, `ordered`, `flush` |
+//! | `device` | devices, as they report them |
 //! | `other` | cancellation, errors, `omp_control_tool` |
 //!
 //! A function of these files is inlined. It asks whether an extension listens ([`is_on`], one load),
@@ -25,6 +26,7 @@
 //! returns. Where two methods are a begin and an end, the second is called if and only if the first
 //! was, even if the extension came or went in between.
 
+use core::cell::Cell;
 use core::ffi::c_char;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -32,13 +34,14 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use ult::watch;
 
 use super::linked;
-use super::side::{LeagueSide, Token};
+use super::side::{BeginToken, LeagueSide};
 use crate::omp::depend::Dependence;
 use crate::omp::env::Settings;
 use crate::omp::task::Task;
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
 
+pub mod device;
 pub mod frame;
 pub mod kinds;
 pub mod mutex;
@@ -48,6 +51,7 @@ pub mod task;
 pub mod wait;
 pub mod work;
 
+use device::{DeviceCopy, DeviceOp, ToolMapping, ToolTarget};
 use kinds::{Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
 
 /// The bits of tools and of the trace.
@@ -215,11 +219,11 @@ pub trait Tools: Sync {
     fn sync_region_begins(&self, here: CurrentThread, kind: SyncKind) {}
     /// The running task begins to wait in a synchronizing region. `whole`: the region begins here,
     /// too. [`Tools::sync_wait_ends`] gets the token.
-    fn sync_wait_begins(&self, here: CurrentThread, kind: SyncKind, whole: bool) -> Token {
-        Token::NONE
+    fn sync_wait_begins(&self, here: CurrentThread, kind: SyncKind, whole: bool) -> BeginToken {
+        BeginToken::NONE
     }
     /// The task goes on, and the region is over.
-    fn sync_wait_ends(&self, here: CurrentThread, kind: SyncKind, token: Token) {}
+    fn sync_wait_ends(&self, here: CurrentThread, kind: SyncKind, token: BeginToken) {}
 
     /// The calling thread begins to wait for something outside of the runtime, or goes on. It need
     /// not be OpenMP's.
@@ -249,11 +253,11 @@ pub trait Tools: Sync {
     // ---- `mutex` ----
 
     /// The running thread wants a mutex. [`Tools::mutex_answers`] gets the token.
-    fn mutex_wanted(&self, kind: ToolMutex, hint: u32, id: usize) -> Token {
-        Token::NONE
+    fn mutex_wanted(&self, kind: ToolMutex, hint: u32, id: usize) -> BeginToken {
+        BeginToken::NONE
     }
     /// The thread has the mutex so many times now: 0 if it was not free.
-    fn mutex_answers(&self, kind: ToolMutex, id: usize, count: u32, token: Token) {}
+    fn mutex_answers(&self, kind: ToolMutex, id: usize, count: u32, token: BeginToken) {}
     /// The thread has given a mutex back, and has it so many times still.
     fn mutex_released(&self, kind: ToolMutex, id: usize, left: u32) {}
     /// A lock is made. This may be the first call of the program.
@@ -262,6 +266,34 @@ pub trait Tools: Sync {
     fn lock_destroyed(&self, kind: ToolMutex, id: usize) {}
     /// `flush`.
     fn flush(&self) {}
+
+    // ---- `device` ----
+
+    /// A construct begins, on the device with this number,
+    /// [`ON_HOST`](crate::omp::team::ON_HOST) for the host.
+    fn target_begins(&self, kind: ToolTarget, device: i32) -> BeginToken {
+        BeginToken::NONE
+    }
+    /// It is over, in the same task. `token` comes from its begin.
+    fn target_ends(&self, token: BeginToken) {}
+    /// Something is done with a device's memory: one of its ends, or `None` if it takes no time. Both
+    /// ends have one `word`, which is the extension's, and 0 at the begin.
+    fn device_op(&self, op: &DeviceOp, end: Option<ToolEndpoint>, word: &Cell<u64>) {}
+    /// One end of sending a region to its device. The construct asks for so many teams.
+    fn device_submits(&self, end: ToolEndpoint, teams: u32) {}
+    /// What the construct that has begun maps. `items` takes locks of devices; they are asked for
+    /// once, or not at all.
+    fn device_maps(&self, items: &dyn Fn() -> Vec<ToolMapping>) {}
+    /// A copy of so many bytes is begun.
+    fn device_copies(&self, kind: DeviceCopy, bytes: usize) {}
+    /// One end of a region that another rank has sent here.
+    fn rank_is_served(&self, end: ToolEndpoint, rank: i64) {}
+    /// The device is about to be used for code or data, by a thread that holds nothing.
+    fn device_comes_up(&self, device: i32) {}
+    /// The device has loaded an image.
+    fn device_loads(&self, device: i32, module: u64, image: &[u8]) {}
+    /// The device has unloaded one.
+    fn device_unloads(&self, device: i32, module: u64) {}
 
     // ---- `other` ----
 

@@ -5,11 +5,11 @@ use core::cell::Cell;
 
 use super::code;
 use crate::omp::depend::Dependence;
-use crate::omp::device::DeviceSlot;
 use crate::omp::extension::tools::TaskMark;
+use crate::omp::extension::tools::device::{DeviceOp, ToolDevice, ToolMapping, ToolTarget};
 use crate::omp::extension::tools::kinds::{Chunk, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
 use crate::omp::task::Task;
-use crate::omp::team::{ON_HOST, Team};
+use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
 
 /// Kinds of OpenMP threads.
@@ -20,72 +20,6 @@ pub enum ThreadKind {
     Initial = 1,
     /// A member of a team.
     Worker = 2,
-}
-
-/// Constructs of devices, in OMPT's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum ToolTarget {
-    /// `target`.
-    Region = 1,
-    /// `target enter data`, and the beginning of `target data`.
-    EnterData = 2,
-    /// `target exit data`, and the end of `target data`.
-    ExitData = 3,
-    /// `target update`.
-    Update = 4,
-}
-
-/// What is done with a device's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum ToolDataOp {
-    /// There is some for host storage, or for the program.
-    Allocate = 1,
-    /// It gets bytes, of the host or of another device.
-    ToDevice = 2,
-    /// The host gets its bytes.
-    FromDevice = 3,
-    /// It is given back.
-    Delete = 4,
-    /// It becomes the copy of host storage.
-    Associate = 5,
-    /// It is that no more.
-    Disassociate = 6,
-}
-
-/// An operation on a device's memory: devices by number, [`ON_HOST`] for the host, with addresses
-/// there, 0 for none.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceOp {
-    /// What is done.
-    pub kind: ToolDataOp,
-    /// Where bytes come from; of other operations the host's side.
-    pub from: (i32, usize),
-    /// Where they go; of other operations the device's side.
-    pub to: (i32, usize),
-    /// How many.
-    pub bytes: usize,
-}
-
-impl DeviceOp {
-    /// One that concerns memory of `device` that stands for the host's at `host`.
-    pub fn of(kind: ToolDataOp, host: usize, device: (i32, usize), bytes: usize) -> Self {
-        Self { kind, from: (ON_HOST, host), to: device, bytes }
-    }
-}
-
-/// An item of a construct's list as tools see it.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolMapping {
-    /// The first byte on the host.
-    pub host: usize,
-    /// On the device, 0 while it is not there.
-    pub device: usize,
-    /// Bytes.
-    pub bytes: usize,
-    /// `ompt_target_map_flag_t`.
-    pub flags: u32,
 }
 
 /// The tool's words: of a construct of a device, and of the operation that is reported.
@@ -225,11 +159,11 @@ pub trait Consumer: Sync {
     /// What a construct maps.
     fn maps(&self, site: &EventSite, construct: &Cell<u64>, items: &[ToolMapping]) {}
     /// The device is used for the first time.
-    fn device_opens(&self, slot: &DeviceSlot) {}
+    fn device_opens(&self, device: &ToolDevice) {}
     /// The program ends, which has used it.
-    fn device_closes(&self, slot: &DeviceSlot) {}
+    fn device_closes(&self, device: &ToolDevice) {}
     /// It has loaded an image.
-    fn device_loads(&self, slot: &DeviceSlot, module: u64, image: &[u8]) {}
+    fn device_loads(&self, device: &ToolDevice, module: u64, image: &[u8]) {}
     /// It has unloaded it.
-    fn device_unloads(&self, slot: &DeviceSlot, module: u64) {}
+    fn device_unloads(&self, device: &ToolDevice, module: u64) {}
 }

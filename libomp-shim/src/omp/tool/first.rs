@@ -22,9 +22,16 @@ const THREAD_BITS: u32 = 48;
 
 /// See the module.
 #[derive(Default)]
+#[repr(transparent)]
 pub struct First(AtomicU64);
 
 impl First {
+    /// The one in this word, which is 0 at first and has no other use.
+    pub fn of(word: &AtomicU64) -> &Self {
+        // SAFETY: the type is transparent.
+        unsafe { &*ptr::from_ref(word).cast::<Self>() }
+    }
+
     /// Has the event been reported?
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `notify`: what the tool has done then is

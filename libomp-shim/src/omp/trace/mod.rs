@@ -57,7 +57,7 @@ use std::io;
 use std::sync::OnceLock;
 
 pub use kind::{Cause, TraceKind};
-pub use recorder::{note_copy, note_outside, note_region, note_steal, note_task, span};
+pub use recorder::{note_copy, note_outside, note_region, note_served, note_steal, note_task};
 pub use thin::{Spans, Thin, ends as short_ends};
 
 use super::env::Settings;

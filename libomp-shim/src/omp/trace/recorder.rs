@@ -7,11 +7,12 @@
 use core::ffi::c_char;
 
 use crate::omp::extension::tools::TaskMark;
+use crate::omp::extension::tools::device::{DeviceCopy, ToolTarget};
 use crate::omp::extension::tools::kinds::{SyncKind, TaskStatus, ToolEndpoint, ToolMutex};
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::event::{Consumer, EventSite, ToolTarget};
+use crate::omp::tool::event::{Consumer, EventSite};
 use crate::omp::tool::{ConsumerSlot, is_attached, record};
 
 use super::kind::{Cause, TraceKind};
@@ -50,35 +51,35 @@ pub fn note_steal(victim: &Thread) {
 
 /// The calling thread begins to wait for something outside of the runtime, or goes on.
 pub fn note_outside(end: ToolEndpoint) {
-    wait(end, Cause::Mpi);
+    if is_attached(ConsumerSlot::Trace) {
+        wait(end, Cause::Mpi);
+    }
 }
 
 /// A copy of so many bytes is begun.
-#[inline(always)]
-pub fn note_copy(cause: Cause, bytes: usize) {
+pub fn note_copy(kind: DeviceCopy, bytes: usize) {
+    let cause = match kind {
+        DeviceCopy::To => Cause::CopyTo,
+        DeviceCopy::From => Cause::CopyFrom,
+        DeviceCopy::Between => Cause::CopyBetween,
+    };
     if is_attached(ConsumerSlot::Trace) {
         put(TraceKind::Copy, cause as u32, bytes as u64, 0);
     }
 }
 
-/// Something that takes the running code's time until this is dropped.
-pub struct Span(Option<Cause>);
-
-/// Begins what is no wait, on `whose` device or rank.
-#[inline(always)]
-pub fn span(cause: Cause, whose: i64) -> Span {
-    let notified = is_attached(ConsumerSlot::Trace);
-    if notified {
-        put(TraceKind::SpanBegin, cause as u32, 0, whose as u64);
+/// A region of this rank begins or ends here.
+pub fn note_served(end: ToolEndpoint, rank: i64) {
+    if is_attached(ConsumerSlot::Trace) {
+        span(end, Cause::Served, rank);
     }
-    Span(notified.then_some(cause))
 }
 
-impl Drop for Span {
-    fn drop(&mut self) {
-        if let Some(cause) = self.0 {
-            put(TraceKind::SpanEnd, cause as u32, 0, 0);
-        }
+/// Something that is no wait begins or ends, on `whose` device or rank.
+fn span(end: ToolEndpoint, cause: Cause, whose: i64) {
+    match end {
+        ToolEndpoint::Begin => put(TraceKind::SpanBegin, cause as u32, 0, whose as u64),
+        ToolEndpoint::End => put(TraceKind::SpanEnd, cause as u32, 0, whose as u64),
     }
 }
 
@@ -203,11 +204,6 @@ impl Consumer for Recorder {
             ToolTarget::ExitData => Cause::ExitData,
             ToolTarget::Update => Cause::Update,
         };
-        put(
-            if end == ToolEndpoint::Begin { TraceKind::SpanBegin } else { TraceKind::SpanEnd },
-            cause as u32,
-            0,
-            i64::from(device) as u64,
-        );
+        span(end, cause, device.into());
     }
 }

@@ -13,11 +13,11 @@ use super::{Action, Deferred, NOWAIT, Target, TargetCopies, defer, device_for};
 use crate::abi::gomp::task as front;
 use crate::omp::device::map::{MapEntered, MapItem};
 use crate::omp::device::{self, DeviceSlot, choose, construct};
+use crate::omp::extension::tools;
+use crate::omp::extension::tools::device::ToolTarget as Kind;
 use crate::omp::target;
 use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::ToolTarget as Kind;
-use crate::omp::tool::hook::device as hook;
 
 /// Bit of the `flags` argument.
 const EXIT: c_uint = 2;
@@ -75,7 +75,7 @@ unsafe fn begin(device: c_int, arrays: &GompMapArrays, addresses: *mut *mut c_vo
     let here = CurrentThread::get();
     if !device::any() {
         target::refuse_if_mandatory(here, device.into());
-        return hook::on_host(Kind::EnterData);
+        return tools::device::on_host(Kind::EnterData);
     }
     choose::refuse_for_data(here, device.into());
     let region = device_for(here, device).map(|slot| {
@@ -91,7 +91,7 @@ unsafe fn begin(device: c_int, arrays: &GompMapArrays, addresses: *mut *mut c_vo
         }
     });
     if region.is_none() {
-        hook::on_host(Kind::EnterData);
+        tools::device::on_host(Kind::EnterData);
     }
     open().get_or_insert_default().entry(ptr::from_ref(here.task).addr()).or_default().push(region);
 }
@@ -133,7 +133,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_data(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_target_end_data() {
     if !device::any() {
-        return hook::on_host(Kind::ExitData);
+        return tools::device::on_host(Kind::ExitData);
     }
     let task = ptr::from_ref(CurrentThread::get().task).addr();
     let region = {
@@ -149,7 +149,7 @@ pub extern "C-unwind" fn GOMP_target_end_data() {
     match region {
         // SAFETY: the storage is valid until the construct ends.
         Some(Some((slot, items, entered))) => unsafe { construct::end(slot, &items, &entered) },
-        Some(None) => hook::on_host(Kind::ExitData),
+        Some(None) => tools::device::on_host(Kind::ExitData),
         None => {}
     }
 }
@@ -178,7 +178,7 @@ unsafe fn change(
                     (false, true) => front::GOMP_taskwait_depend_nowait(depend),
                     (false, false) => front::GOMP_taskwait_depend(depend),
                 }
-                hook::on_host(change.kind());
+                tools::device::on_host(change.kind());
             }
             Some(_) if deferred => {
                 let copies = TargetCopies(Vec::new());

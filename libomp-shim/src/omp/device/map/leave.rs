@@ -14,7 +14,7 @@ use super::super::resident;
 use super::super::table::{Mapped, MappedRange, MappingTable, Origin, POINTER};
 use super::super::transfer::{self, TransferBatch};
 use super::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
-use crate::omp::tool::hook::device as hook;
+use crate::omp::extension::tools;
 
 /// The bytes that the end of a region has brought along, with their host ranges.
 #[derive(Debug, Default)]
@@ -47,12 +47,12 @@ impl Brought {
     unsafe fn give(&self, slot: &DeviceSlot, mapped: &Mapped, range: &Range<usize>) -> bool {
         let Some((_, at)) = self.parts.iter().find(|(part, _)| part == range) else { return false };
         let bytes = &self.bytes[*at..*at + range.len()];
-        let notified = hook::op_begins(|| {
+        let notified = tools::device::op_begins(|| {
             transfer::to_host(slot, range.start, mapped.translate(range.start), range.len())
         });
         // SAFETY: as the caller says.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), range.start as *mut u8, bytes.len()) };
-        hook::op_ends(notified, || 0);
+        tools::device::op_ends(notified, || 0);
         true
     }
 }

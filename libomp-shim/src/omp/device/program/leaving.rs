@@ -23,7 +23,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use super::{Brought, registry};
 use crate::omp::device::{self, DeviceSlot, TableGuard, ranks};
-use crate::omp::tool::hook::device as hook;
+use crate::omp::extension::tools;
 use crate::omp::{exit, report, root};
 
 /// The process ends.
@@ -116,7 +116,7 @@ fn unload(slot: &DeviceSlot, mut table: TableGuard<'_>) {
     drop(table);
     for (number, brought) in gone {
         say(slot, slot.device.unload(brought.module));
-        hook::unloads(slot, number);
+        tools::device::unloads(slot.number, number);
     }
 }
 

@@ -20,11 +20,11 @@ use super::wire::verb;
 use super::{CLUSTER, Cluster, steal};
 use crate::omp::device::interface::DeviceFailure;
 use crate::omp::device::modules;
+use crate::omp::extension::tools;
 use crate::omp::persistent::wire::HANDLER as PERSISTENT;
 use crate::omp::remote::check::rounds;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::wire::HANDLERS as REMOTE;
-use crate::omp::trace::{self, Cause};
 
 /// What is to be done outside of the handlers.
 enum ServeJob {
@@ -295,9 +295,7 @@ impl ServeRequest {
         let is_region = matches!(self.job, ServeJob::Run(_));
         let outcome = match self.job {
             ServeJob::Run(region) => {
-                let span = trace::span(Cause::Served, self.source.into());
-                let ran = region.run(cluster);
-                drop(span);
+                let ran = tools::device::serves(self.source.into(), || region.run(cluster));
                 ran.and_then(|()| fence(cluster)).map(|()| region.bring_along(&mut bytes))
             }
             ServeJob::Copy { to, from, size } => {

@@ -3,7 +3,7 @@
 use super::super::event::EventSite;
 use super::super::{Consumer, is_on, notify, record};
 use super::{ProgramCall, put_state, site, state};
-use crate::omp::extension::side::Token;
+use crate::omp::extension::side::BeginToken;
 use crate::omp::extension::tools::kinds::{ToolEndpoint, ToolMutex};
 use crate::omp::thread::CurrentThread;
 
@@ -17,18 +17,18 @@ struct MutexWanted {
 }
 
 /// See [`Tools::mutex_wanted`](crate::omp::extension::tools::Tools).
-pub fn wanted(kind: ToolMutex, hint: u32, id: usize) -> Token {
+pub fn wanted(kind: ToolMutex, hint: u32, id: usize) -> BeginToken {
     let here = CurrentThread::get();
     let mut call = ProgramCall::begin(here);
     let (site, id) = (call.site(here), id as u64);
     notify(|consumer| consumer.mutex_acquire(&site, kind, hint, id));
     call.code = site.found_code();
     let state = put_state(here.thread, state_of(kind), id);
-    Token::new(MutexWanted { here, call, state })
+    BeginToken::new(MutexWanted { here, call, state })
 }
 
 /// See [`Tools::mutex_answers`](crate::omp::extension::tools::Tools).
-pub fn answers(kind: ToolMutex, id: usize, count: u32, token: &Token) {
+pub fn answers(kind: ToolMutex, id: usize, count: u32, token: &BeginToken) {
     // SAFETY: `wanted` has made it.
     let MutexWanted { here, call, state } = unsafe { token.get() };
     let (site, id) = (call.site(here), id as u64);

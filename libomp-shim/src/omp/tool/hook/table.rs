@@ -1,13 +1,15 @@
 //! The table of the events, as the host's extension point asks for it.
 
+use core::cell::Cell;
 use core::ffi::c_char;
 use core::ptr::NonNull;
 
-use super::super::{ConsumerSlot, is_attached, ompt};
-use super::{mutex, other, region, task, wait, work};
+use super::super::ompt;
+use super::{device, mutex, other, region, task, wait, work};
 use crate::omp::depend::Dependence;
 use crate::omp::env::Settings;
-use crate::omp::extension::side::{LeagueSide, Token};
+use crate::omp::extension::side::{BeginToken, LeagueSide};
+use crate::omp::extension::tools::device::{DeviceCopy, DeviceOp, ToolMapping, ToolTarget};
 use crate::omp::extension::tools::kinds::{
     Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
 };
@@ -175,18 +177,16 @@ impl Tools for ToolHooks {
         wait::region_begins(here, kind);
     }
 
-    fn sync_wait_begins(&self, here: CurrentThread, kind: SyncKind, whole: bool) -> Token {
+    fn sync_wait_begins(&self, here: CurrentThread, kind: SyncKind, whole: bool) -> BeginToken {
         wait::begins(here, kind, whole)
     }
 
-    fn sync_wait_ends(&self, here: CurrentThread, kind: SyncKind, token: Token) {
+    fn sync_wait_ends(&self, here: CurrentThread, kind: SyncKind, token: BeginToken) {
         wait::ends(here, kind, &token);
     }
 
     fn outside_wait(&self, end: ToolEndpoint) {
-        if is_attached(ConsumerSlot::Trace) {
-            trace::note_outside(end);
-        }
+        trace::note_outside(end);
     }
 
     // ---- `work` ----
@@ -225,11 +225,11 @@ impl Tools for ToolHooks {
 
     // ---- `mutex` ----
 
-    fn mutex_wanted(&self, kind: ToolMutex, hint: u32, id: usize) -> Token {
+    fn mutex_wanted(&self, kind: ToolMutex, hint: u32, id: usize) -> BeginToken {
         mutex::wanted(kind, hint, id)
     }
 
-    fn mutex_answers(&self, kind: ToolMutex, id: usize, count: u32, token: Token) {
+    fn mutex_answers(&self, kind: ToolMutex, id: usize, count: u32, token: BeginToken) {
         mutex::answers(kind, id, count, &token);
     }
 
@@ -247,6 +247,48 @@ impl Tools for ToolHooks {
 
     fn flush(&self) {
         mutex::flush();
+    }
+
+    // ---- `device` ----
+
+    fn target_begins(&self, kind: ToolTarget, number: i32) -> BeginToken {
+        device::begins(kind, number)
+    }
+
+    fn target_ends(&self, token: BeginToken) {
+        device::ends(&token);
+    }
+
+    fn device_op(&self, op: &DeviceOp, end: Option<ToolEndpoint>, word: &Cell<u64>) {
+        device::op(op, end, word);
+    }
+
+    fn device_submits(&self, end: ToolEndpoint, teams: u32) {
+        device::submits(end, teams);
+    }
+
+    fn device_maps(&self, items: &dyn Fn() -> Vec<ToolMapping>) {
+        device::maps(items);
+    }
+
+    fn device_copies(&self, kind: DeviceCopy, bytes: usize) {
+        trace::note_copy(kind, bytes);
+    }
+
+    fn rank_is_served(&self, end: ToolEndpoint, rank: i64) {
+        trace::note_served(end, rank);
+    }
+
+    fn device_comes_up(&self, number: i32) {
+        device::opens(number);
+    }
+
+    fn device_loads(&self, number: i32, module: u64, image: &[u8]) {
+        device::loads(number, module, image);
+    }
+
+    fn device_unloads(&self, number: i32, module: u64) {
+        device::unloads(number, module);
     }
 
     // ---- `other` ----

@@ -2,7 +2,7 @@
 
 use super::super::{notify, record};
 use super::{ProgramCall, put_state, state};
-use crate::omp::extension::side::Token;
+use crate::omp::extension::side::BeginToken;
 use crate::omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
 use crate::omp::thread::CurrentThread;
 
@@ -21,9 +21,9 @@ fn is_for_tasks(kind: SyncKind) -> bool {
 }
 
 /// See [`Tools::sync_wait_begins`](crate::omp::extension::tools::Tools).
-pub fn begins(here: CurrentThread, kind: SyncKind, whole: bool) -> Token {
+pub fn begins(here: CurrentThread, kind: SyncKind, whole: bool) -> BeginToken {
     if is_for_tasks(kind) && !here.task.is_explicit() && record::of_thread(here.thread).thin.is_thinning() {
-        return Token::new(None::<SyncBegun>);
+        return BeginToken::new(None::<SyncBegun>);
     }
     super::task::resumed(here);
     if !is_for_tasks(kind) {
@@ -38,11 +38,11 @@ pub fn begins(here: CurrentThread, kind: SyncKind, whole: bool) -> Token {
     notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
     call.code = site.found_code();
     let spans = record::of(here.task).map_or(0, record::TaskRecord::rest);
-    Token::new(Some(SyncBegun { call, state, spans }))
+    BeginToken::new(Some(SyncBegun { call, state, spans }))
 }
 
 /// See [`Tools::sync_wait_ends`](crate::omp::extension::tools::Tools).
-pub fn ends(here: CurrentThread, kind: SyncKind, token: &Token) {
+pub fn ends(here: CurrentThread, kind: SyncKind, token: &BeginToken) {
     // SAFETY: `begins` has made it.
     let Some(SyncBegun { call, state, spans }) = (unsafe { token.get::<Option<SyncBegun>>() }) else {
         return;

@@ -8,15 +8,15 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::devices;
 use super::types::{ChunkOf, Data, OmptDependence, OmptFunction, PARKING, parallel_flag, set, task_flag};
 use crate::omp::depend::{Dependence, DependenceKind};
-use crate::omp::device::DeviceSlot;
 use crate::omp::extension::tools::TaskMark;
+use crate::omp::extension::tools::device::{DeviceOp, ToolDevice, ToolMapping, ToolTarget};
 use crate::omp::extension::tools::kinds::{
     Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
 };
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
-use crate::omp::tool::event::{Consumer, DeviceOp, EventSite, ThreadKind, ToolMapping, ToolTarget, Words};
+use crate::omp::tool::event::{Consumer, EventSite, ThreadKind, Words};
 use crate::omp::tool::record::{self, TaskFrame, TaskRecord};
 
 /// `ompt_callbacks_t`.
@@ -450,19 +450,19 @@ impl Consumer for Ompt {
         devices::maps(site, construct, items);
     }
 
-    fn device_opens(&self, slot: &DeviceSlot) {
-        devices::opens(slot);
+    fn device_opens(&self, device: &ToolDevice) {
+        devices::opens(device);
     }
 
-    fn device_closes(&self, slot: &DeviceSlot) {
-        devices::closes(slot);
+    fn device_closes(&self, device: &ToolDevice) {
+        devices::closes(device);
     }
 
-    fn device_loads(&self, slot: &DeviceSlot, module: u64, image: &[u8]) {
-        devices::loads(slot, module, image);
+    fn device_loads(&self, device: &ToolDevice, module: u64, image: &[u8]) {
+        devices::loads(device, module, image);
     }
 
-    fn device_unloads(&self, slot: &DeviceSlot, module: u64) {
-        devices::unloads(slot, module);
+    fn device_unloads(&self, device: &ToolDevice, module: u64) {
+        devices::unloads(device, module);
     }
 }

@@ -9,16 +9,17 @@ use core::ptr;
 
 use super::callbacks::{callback, code, data_of};
 use super::types::{AT_ONCE, Data, NO_ADDRESS, NOWAIT};
-use crate::omp::device::{self, DeviceSlot};
+use crate::omp::extension::offload;
+use crate::omp::extension::tools::device::{DeviceOp, ToolDataOp, ToolDevice, ToolMapping, ToolTarget};
 use crate::omp::extension::tools::kinds::ToolEndpoint;
 use crate::omp::task::TaskFlags;
 use crate::omp::team::ON_HOST;
-use crate::omp::tool::event::{DeviceOp, EventSite, ToolDataOp, ToolMapping, ToolTarget, Words};
+use crate::omp::tool::event::{EventSite, Words};
 use crate::omp::tool::{record, unique_id};
 
 /// A device's number for tools: the host has the one that the program knows it by.
 pub fn number_of(device: i32) -> c_int {
-    if device == ON_HOST { device::count() } else { device }
+    if device == ON_HOST { offload::count() } else { device }
 }
 
 /// The words of the task that has met a construct of a device, and of the target task, which is
@@ -141,38 +142,47 @@ pub fn maps(site: &EventSite, construct: &Cell<u64>, items: &[ToolMapping]) {
 }
 
 /// A device is used for the first time.
-pub fn opens(slot: &DeviceSlot) {
+pub fn opens(device: &ToolDevice) {
     if let Some(call) = callback!(DEVICE_INITIALIZE: DeviceInitialize) {
-        let device = ptr::from_ref(slot).cast_mut().cast();
+        let handle = device.word.as_ptr().cast();
         // SAFETY: *word and type*; the device's name stays. Without a function to look up others
         // the device has no traces.
-        unsafe { call(slot.number, slot.device.name().as_ptr(), device, None, c"".as_ptr()) };
+        unsafe { call(device.number, device.name.as_ptr(), handle, None, c"".as_ptr()) };
     }
 }
 
 /// The program ends, which has used it.
-pub fn closes(slot: &DeviceSlot) {
+pub fn closes(device: &ToolDevice) {
     if let Some(call) = callback!(DEVICE_FINALIZE: DeviceFinalize) {
         // SAFETY: *word and type*.
-        unsafe { call(slot.number) };
+        unsafe { call(device.number) };
     }
 }
 
 /// It has loaded an image.
-pub fn loads(slot: &DeviceSlot, module: u64, image: &[u8]) {
+pub fn loads(device: &ToolDevice, module: u64, image: &[u8]) {
     if let Some(call) = callback!(DEVICE_LOAD: DeviceLoad) {
         let (bytes, host) = (image.len(), address(image.as_ptr().addr()));
         // SAFETY: *word and type*; the image is in memory, and in no file that is known.
         unsafe {
-            call(slot.number, ptr::null(), -1, address(NO_ADDRESS), bytes, host, address(NO_ADDRESS), module)
+            call(
+                device.number,
+                ptr::null(),
+                -1,
+                address(NO_ADDRESS),
+                bytes,
+                host,
+                address(NO_ADDRESS),
+                module,
+            )
         };
     }
 }
 
 /// It has unloaded one.
-pub fn unloads(slot: &DeviceSlot, module: u64) {
+pub fn unloads(device: &ToolDevice, module: u64) {
     if let Some(call) = callback!(DEVICE_UNLOAD: DeviceUnload) {
         // SAFETY: *word and type*.
-        unsafe { call(slot.number, module) };
+        unsafe { call(device.number, module) };
     }
 }

@@ -15,8 +15,8 @@ use super::callbacks::{self, data_of, flags_of, region_of};
 use super::devices::number_of;
 use super::types::{Data, MUTEX_IMPLS, OmptFunction};
 use crate::omp::binding;
-use crate::omp::device;
 use crate::omp::env;
+use crate::omp::extension::offload;
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::state;
@@ -359,7 +359,7 @@ unsafe extern "C" fn get_target_info(device: *mut u64, target: *mut u64, op: *mu
 }
 
 unsafe extern "C" fn get_num_devices() -> c_int {
-    device::count() as c_int
+    offload::count() as c_int
 }
 
 /// What tools' numbers begin behind: all have as many digits, so that lines that begin with them

@@ -20,9 +20,9 @@ use std::sync::Once;
 
 use super::hook::{self, region};
 use super::{ConsumerSlot, attach, detach};
-use crate::omp::device;
 use crate::omp::env;
 use crate::omp::exit;
+use crate::omp::extension::offload;
 use crate::omp::extension::tools;
 use crate::omp::thread::CurrentThread;
 
@@ -70,7 +70,7 @@ fn initialize(result: *mut StartResult) {
         return;
     }
     // SAFETY: what the tool has returned, which lives until it has finished.
-    if unsafe { ((*result).initialize)(inquiry::lookup, device::count(), &raw mut (*result).data) } == 0 {
+    if unsafe { ((*result).initialize)(inquiry::lookup, offload::count(), &raw mut (*result).data) } == 0 {
         return;
     }
     // ORDERING: Release, pairs with `finish`.
