@@ -11,11 +11,11 @@ use std::process::{Command, Stdio};
 use clap::ArgMatches;
 use links::mpi::LinkedMpi;
 use links::names;
+use serde_json::{Number, Value, json};
 
 use crate::commands::ASK;
 use crate::failure::CommandFailure;
 use crate::home;
-use crate::json::JsonText;
 use crate::terminal::{self, Look, styled};
 
 /// The library's lines.
@@ -52,7 +52,7 @@ pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let links = home::links(options.get_one::<PathBuf>("links").map(PathBuf::as_path))?;
     let answer = asked(&links)?;
     if options.get_flag("json") {
-        println!("{}", json(&links, &answer));
+        println!("{}", value(&links, &answer));
     } else {
         people(&links, &answer, options.get_flag("settings"));
     }
@@ -138,33 +138,31 @@ fn people(links: &Path, answer: &Answer, all: bool) {
     }
 }
 
-fn json(links: &Path, answer: &Answer) -> JsonText {
-    let list = |all: Vec<&str>| JsonText::List(all.into_iter().map(JsonText::text).collect());
-    let number = |name: &str| answer.one(name).parse().map_or(JsonText::Null, JsonText::Number);
-    JsonText::object([
-        ("version", JsonText::text(env!("CARGO_PKG_VERSION"))),
-        ("library_version", JsonText::text(answer.one("version"))),
-        ("openmp", number("openmp")),
-        ("library", JsonText::text(links.join(names::FILE).display())),
-        ("links", JsonText::text(links.display())),
-        ("processors", JsonText::text(answer.one("processors"))),
-        ("cores", number("cores")),
-        ("sockets", number("sockets")),
-        ("numa_nodes", number("numa_nodes")),
-        ("last_level_caches", list(answer.all("last_level_cache"))),
-        ("quota", number("quota")),
-        ("workers", number("workers")),
-        ("max_threads", number("max_threads")),
-        ("tls", JsonText::text(answer.one("tls"))),
-        ("tls_reason", JsonText::text(answer.one("tls_reason"))),
-        ("devices", list(answer.all("device"))),
-        ("mpi_bridges", list(mpis(links, LinkedMpi::bridge))),
-        ("mpi_aware", list(mpis(links, LinkedMpi::aware))),
-        (
-            "settings",
-            JsonText::object(answer.settings(true).map(|(name, value)| (name, JsonText::text(value)))),
-        ),
-    ])
+/// The same for programs.
+fn value(links: &Path, answer: &Answer) -> Value {
+    let number = |name: &str| answer.one(name).parse::<Number>().ok();
+    let settings = answer.settings(true).map(|(name, value)| (name.to_owned(), json!(value)));
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "library_version": answer.one("version"),
+        "openmp": number("openmp"),
+        "library": links.join(names::FILE).display().to_string(),
+        "links": links.display().to_string(),
+        "processors": answer.one("processors"),
+        "cores": number("cores"),
+        "sockets": number("sockets"),
+        "numa_nodes": number("numa_nodes"),
+        "last_level_caches": answer.all("last_level_cache"),
+        "quota": number("quota"),
+        "workers": number("workers"),
+        "max_threads": number("max_threads"),
+        "tls": answer.one("tls"),
+        "tls_reason": answer.one("tls_reason"),
+        "devices": answer.all("device"),
+        "mpi_bridges": mpis(links, LinkedMpi::bridge),
+        "mpi_aware": mpis(links, LinkedMpi::aware),
+        "settings": Value::Object(settings.collect()),
+    })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 //! | [`report`] | `gangway report`: a trace as a page |
 //! | [`failure`] | the line and the exit status of what does not work |
 //! | [`trust`], [`interrupt`] | directories that the user alone can change; signals while a program runs for this tool |
-//! | [`json`], [`terminal`] | output for programs; colour and progress |
+//! | [`terminal`] | colour and progress |
 //!
 //! Exit statuses are those of `env` and `timeout`: 127 the program is not there, 126 it cannot be
 //! run (on Gangway), 125 anything else of ours, otherwise the program's own. What may not live
@@ -30,7 +30,6 @@ mod failure;
 mod home;
 mod info;
 mod interrupt;
-mod json;
 mod launcher;
 mod mpirun;
 mod pages;

@@ -44,8 +44,8 @@ fn outputs_are_compared_and_the_first_difference_is_shown() {
     let (status, said, _) = compare(&["--runs", "1", "--json", "true"]);
     assert!(
         status == Some(0)
-            && said.starts_with("{\"command\": \"true\"")
-            && said.contains("\"runtime\": \"Gangway\""),
+            && said.starts_with("{\"command\":\"true\"")
+            && said.contains("\"runtime\":\"Gangway\""),
         "{said}"
     );
     assert_eq!(compare(&["there-is-no-such-program"]).0, Some(127));
@@ -71,7 +71,7 @@ fn the_library_says_what_it_sees() {
     );
     let (status, said, _) = outcome(gangway(&library, &at).args(["info", "--json"]));
     assert!(
-        status == Some(0) && said.starts_with("{\"version\": ") && said.contains("\"OMP_SCHEDULE\": "),
+        status == Some(0) && said.contains("\"OMP_SCHEDULE\":") && said.contains("\"openmp\":"),
         "{said}"
     );
     // A library that answers nothing.

@@ -3,7 +3,7 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `json`, `trace` | the file, and whether it is one |
+//! | `members`, `trace` | the file, and whether it is one |
 //! | `ranks` | several files as one |
 //! | `timeline` | what each lane does at each time |
 //! | `path` | the critical path |
@@ -13,15 +13,14 @@
 //! | `chance` | tests by chance: damaged traces |
 //!
 //! All that is computed is computed here; the page draws. What may not live here: how traces are
-//! recorded (the library's `omp/trace`), files (the command's `report`). No dependencies, and no
-//! `unsafe`.
+//! recorded (the library's `omp/trace`), files (the command's `report`). No `unsafe`.
 
 #![forbid(unsafe_code)]
 
 mod advice;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod chance;
-mod json;
+mod members;
 mod page;
 mod path;
 mod ranks;

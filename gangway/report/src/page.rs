@@ -377,16 +377,7 @@ fn data(trace: &Trace, timeline: &Timeline, path: &CriticalPath, summary: &Summa
 
 /// Text in JSON inside of a page: a tag's end must not stand in it.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            '<' => quoted.push_str("\\u003c"),
-            control if control < ' ' => _ = write!(quoted, "\\u{:04x}", control as u32),
-            other => quoted.push(other),
-        }
-    }
-    quoted + "\""
+    serde_json::Value::from(text).to_string().replace('<', "\\u003c")
 }
 
 fn packed(stretch: &TimelineStretch, begin: f64, tick: f64) -> [u32; 4] {

@@ -6,8 +6,14 @@
 //! ends unless the trace says that events were lost.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
-use super::json::{JsonReader, JsonValue, Result};
+use serde_core::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::members::{MemberValue, Members};
+
+/// What is wrong.
+type Result<T> = std::result::Result<T, String>;
 
 /// Names of slices, each once.
 #[derive(Debug, Default)]
@@ -171,36 +177,38 @@ fn lane_number(number: f64) -> i64 {
 /// The library puts what was left out of a lane on one whose number is so much higher.
 const MANY: i64 = 10_000;
 
-/// One event, its members checked.
+/// One event.
 struct RawTraceEvent<'a> {
-    json: JsonValue<'a>,
+    members: Members<'a>,
 }
 
-impl RawTraceEvent<'_> {
+impl<'a> RawTraceEvent<'a> {
     fn number(&self, name: &str) -> Result<f64> {
-        self.json
-            .get(name)
-            .and_then(JsonValue::number)
+        self.members
+            .number(name)
             .ok_or_else(|| format!("an event without the number \"{name}\": {}", self.short()))
     }
 
     fn text(&self, name: &str) -> Result<&str> {
-        self.json
-            .get(name)
-            .and_then(JsonValue::text)
+        self.members
+            .text(name)
             .ok_or_else(|| format!("an event without the text \"{name}\": {}", self.short()))
     }
 
+    fn arguments(&self) -> Option<&Members<'a>> {
+        self.members.object("args")
+    }
+
     fn argument(&self, name: &str) -> Option<f64> {
-        self.json.get("args")?.get(name)?.number()
+        self.arguments()?.number(name)
     }
 
     fn category(&self) -> &str {
-        self.json.get("cat").and_then(JsonValue::text).unwrap_or("")
+        self.members.text("cat").unwrap_or("")
     }
 
     fn short(&self) -> String {
-        format!("{:?}", self.json).chars().take(160).collect()
+        format!("{:?}", self.members).chars().take(160).collect()
     }
 }
 
@@ -208,6 +216,7 @@ impl RawTraceEvent<'_> {
 #[derive(Default)]
 struct Builder {
     trace: Trace,
+    has_events: bool,
     lanes: HashMap<(i64, i64), usize>,
     arrows: HashMap<(String, i64), (u32, u32)>,
     counters: HashMap<String, usize>,
@@ -224,45 +233,83 @@ impl Trace {
     }
 }
 
-/// Reads a trace. Members that are not known are skipped.
+/// Reads a trace. Members that are not known are skipped. Each event is dropped when it has been
+/// taken.
 pub fn read(text: &str) -> Result<Trace> {
-    let mut reader = JsonReader::new(text);
     let mut builder = Builder::default();
-    let mut has_events = false;
-    let mut events = |reader: &mut JsonReader, builder: &mut Builder| {
-        has_events = true;
-        reader.list(|reader| {
-            let json = reader.value()?;
-            builder.take(&RawTraceEvent { json })
-        })
-    };
-    if reader.is_list() {
-        events(&mut reader, &mut builder)?;
-    } else {
-        reader.object(|reader, name| match &*name {
-            "traceEvents" => events(reader, &mut builder),
-            "otherData" => {
-                let facts = reader.value()?;
-                let number = |name| facts.get(name).and_then(JsonValue::number).unwrap_or(0.0);
-                let count = |name| count(number(name));
-                builder.trace.start = (number("start") / 1000.0).clamp(0.0, LATEST);
-                builder.trace.machine =
-                    facts.get("machine").and_then(JsonValue::text).unwrap_or_default().into();
-                (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) =
-                    (count("lost"), count("tasks"), count("tasks_left_out"));
-                Ok(())
-            }
-            _ => reader.value().map(drop),
-        })?;
-    }
-    reader.end()?;
-    if !has_events {
+    let mut source = serde_json::Deserializer::from_str(text);
+    let read = source.deserialize_any(FileReader(&mut builder)).and_then(|()| source.end());
+    read.map_err(|why| why.to_string())?;
+    if !builder.has_events {
         return Err("there is no list \"traceEvents\"".into());
     }
     builder.finish()
 }
 
+/// Reads a file: a list of events, or an object that has one.
+struct FileReader<'b>(&'b mut Builder);
+
+impl<'de> Visitor<'de> for FileReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of events, or an object with one")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> std::result::Result<(), A::Error> {
+        EventReader(self.0).visit_seq(list)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut file: A) -> std::result::Result<(), A::Error> {
+        while let Some(name) = file.next_key::<String>()? {
+            match name.as_str() {
+                "traceEvents" => file.next_value_seed(EventReader(self.0))?,
+                "otherData" => self.0.facts(&file.next_value::<Members<'de>>()?),
+                _ => drop(file.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a list of events.
+struct EventReader<'b>(&'b mut Builder);
+
+impl<'de> DeserializeSeed<'de> for EventReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> std::result::Result<(), D::Error> {
+        source.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for EventReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of events")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
+        self.0.has_events = true;
+        while let Some(members) = list.next_element::<Members<'de>>()? {
+            self.0.take(&RawTraceEvent { members }).map_err(A::Error::custom)?;
+        }
+        Ok(())
+    }
+}
+
 impl Builder {
+    /// What a file says of the whole trace.
+    fn facts(&mut self, facts: &Members<'_>) {
+        let number = |name| facts.number(name).unwrap_or(0.0);
+        self.trace.start = (number("start") / 1000.0).clamp(0.0, LATEST);
+        self.trace.machine = facts.text("machine").unwrap_or_default().into();
+        self.trace.lost = count(number("lost"));
+        self.trace.tasks = count(number("tasks"));
+        self.trace.left_out = count(number("tasks_left_out"));
+    }
+
     fn lane(&mut self, event: &RawTraceEvent) -> Result<usize> {
         let key = (event.number("pid")? as i64, lane_number(event.number("tid")?));
         let lanes = &mut self.trace.lanes;
@@ -299,7 +346,7 @@ impl Builder {
     }
 
     fn metadata(&mut self, event: &RawTraceEvent) -> Result<()> {
-        let name = event.json.get("args").and_then(|a| a.get("name")?.text());
+        let name = event.arguments().and_then(|arguments| arguments.text("name"));
         match (event.text("name")?, name) {
             ("process_name", Some(name)) => self.trace.program = name.to_owned(),
             // Of a lane's tasks that were left out: they are shown on that lane.
@@ -403,10 +450,10 @@ impl Builder {
     }
 
     fn counter(&mut self, event: &RawTraceEvent, at: f64, name: &str) -> Result<()> {
-        let Some(JsonValue::Object(values)) = event.json.get("args") else {
+        let Some(values) = event.arguments() else {
             return Err(format!("a counter without values: {}", event.short()));
         };
-        let Some(value) = values.first().and_then(|(_, value)| value.number()) else {
+        let Some(value) = values.first().and_then(MemberValue::number) else {
             return Err(format!("a counter without a number: {}", event.short()));
         };
         let counters = &mut self.trace.counters;

@@ -1,8 +1,9 @@
 //! The table of `gangway compare`, and the same as JSON.
 
+use serde_json::{Value, json};
+
 use super::child::{ChildEnding, ChildRun};
 use super::{Request, Side};
-use crate::json::JsonText;
 use crate::terminal::{self, Look, styled};
 use crate::words;
 
@@ -42,7 +43,7 @@ impl SideRow {
 /// Prints the table, or the object.
 pub fn print(request: &Request<'_>, sides: &[Side]) {
     if request.options.get_flag("json") {
-        return println!("{}", json(request, sides));
+        return println!("{}", value(request, sides));
     }
     let colour = terminal::has_colour();
     println!("{}", styled(&heading(request, sides), Look::Bold, colour));
@@ -121,33 +122,29 @@ fn time(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.3} s") }
 }
 
-fn json(request: &Request<'_>, sides: &[Side]) -> JsonText {
+fn value(request: &Request<'_>, sides: &[Side]) -> Value {
     let own = SideRow::of(&sides[0].runs);
     let side = |side: &Side| {
         let row = SideRow::of(&side.runs);
-        let numbers = |each: &dyn Fn(&ChildRun) -> f64| {
-            JsonText::List(side.runs.iter().map(|run| JsonText::Number(each(run))).collect())
-        };
-        let status = |run: &ChildRun| {
-            if let ChildEnding::Status(n) = run.ending { JsonText::Number(n.into()) } else { JsonText::Null }
-        };
-        JsonText::object([
-            ("runtime", JsonText::text(&side.title)),
-            ("seconds", numbers(&|run| run.seconds)),
-            ("min", JsonText::Number(row.min)),
-            ("median", JsonText::Number(row.median)),
-            ("ratio", JsonText::Number(row.min / own.min)),
-            ("cpu_seconds", numbers(&|run| run.busy)),
-            ("max_rss_bytes", row.most_bytes.into()),
-            ("voluntary_switches", row.switches[0].into()),
-            ("involuntary_switches", row.switches[1].into()),
-            ("status", JsonText::List(side.runs.iter().map(status).collect())),
-            ("difference", side.difference.as_ref().map_or(JsonText::Null, JsonText::text)),
-        ])
+        let numbers = |each: &dyn Fn(&ChildRun) -> f64| side.runs.iter().map(each).collect::<Value>();
+        let status = |run: &ChildRun| if let ChildEnding::Status(n) = run.ending { Some(n) } else { None };
+        json!({
+            "runtime": side.title,
+            "seconds": numbers(&|run| run.seconds),
+            "min": row.min,
+            "median": row.median,
+            "ratio": row.min / own.min,
+            "cpu_seconds": numbers(&|run| run.busy),
+            "max_rss_bytes": row.most_bytes,
+            "voluntary_switches": row.switches[0],
+            "involuntary_switches": row.switches[1],
+            "status": side.runs.iter().map(status).collect::<Vec<_>>(),
+            "difference": side.difference,
+        })
     };
-    JsonText::object([
-        ("command", JsonText::text(shown(request))),
-        ("tolerance", JsonText::Number(request.tolerance)),
-        ("runtimes", JsonText::List(sides.iter().map(side).collect())),
-    ])
+    json!({
+        "command": shown(request),
+        "tolerance": request.tolerance,
+        "runtimes": sides.iter().map(side).collect::<Value>(),
+    })
 }
