@@ -359,6 +359,10 @@ pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
 /// The worker's assignment has ended. A dedicated worker does not return to the pool, because its
 /// kernel thread was changed for good.
 fn give_back(worker: &'static Worker) {
+    // SAFETY: own kernel thread.
+    if let Some(tls_block) = unsafe { (*worker.own()).original_tls_block() } {
+        tls_block.forget_timer_signals();
+    }
     if worker.is_dedicated() {
         return worker.note_assignment_ended();
     }

@@ -69,9 +69,8 @@ pub struct TlsBlock {
     /// The thread pointer, not zero. A donor writes it once, before any other thread has the
     /// record.
     fs: AtomicUsize,
-    /// The number of the donor's kernel thread; zero for the storage of a thread that runs by
-    /// itself.
-    tls_donor: AtomicI32,
+    /// The number of the kernel thread whose own storage this is; zero: it ends, or has none yet.
+    number: AtomicI32,
     /// The worker that hosts the thread with this block, running or suspended. Null: no thread runs
     /// with the block. It may also be [`TLS_DONOR_HANDLES`].
     host: AtomicPtr<Worker>,
@@ -82,7 +81,8 @@ pub struct TlsBlock {
     /// The signals that the donor's kernel thread blocks. They are the signals that its maker
     /// blocked, without those that its thread has unblocked since.
     tls_donor_mask: AtomicU64,
-    /// Signals that the donor's kernel thread lets through although its thread may block them.
+    /// Signals of the thread's timers: the kernel thread whose storage this is lets them through
+    /// while the thread runs elsewhere, although the thread may block them.
     timer_signals: AtomicU64,
     /// The number of handlers of the program that have run in the thread.
     handled: AtomicU32,
@@ -115,7 +115,7 @@ impl TlsBlock {
     fn of(fs: usize, is_of_a_donor: bool) -> Self {
         Self {
             fs: AtomicUsize::new(fs),
-            tls_donor: AtomicI32::new(0),
+            number: AtomicI32::new(0),
             host: AtomicPtr::new(ptr::null_mut()),
             next_tls_donor: AtomicPtr::new(ptr::null_mut()),
             mask: AtomicU64::new(0),
@@ -133,12 +133,27 @@ impl TlsBlock {
         }
     }
 
-    /// From here on the record stands for the storage of the calling kernel thread, which has
-    /// replaced another one of the pool ([`crate::pool::renew`]).
+    /// From here on the record stands for the storage of the calling kernel thread, which runs with
+    /// it. It may have replaced another kernel thread of the pool ([`crate::pool::renew`]).
     pub(crate) fn set_to_calling_thread(&self) {
         // ORDERING: Relaxed; other kernel threads get the record from this one, through a queue or
         // a lock.
         self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
+        self.note_number();
+    }
+
+    /// Notes the number of the calling kernel thread, whose own storage this is.
+    pub(crate) fn note_number(&self) {
+        // ORDERING: Relaxed; as in `set_to_calling_thread`.
+        self.number.store(crate::worker::kernel_thread(), Ordering::Relaxed);
+    }
+
+    /// The number that the thread with this storage takes for its own: that of the kernel thread
+    /// whose own storage it is. `None` for a donor of a parent process.
+    pub(crate) fn number(&self) -> Option<i32> {
+        let is_here = !self.is_of_a_donor || self.is_of_this_process();
+        // ORDERING: Relaxed; rewritten only while no context runs with this storage.
+        Some(self.number.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && is_here)
     }
 
     /// The thread pointer: a number that no other TLS block in use in this process has.
@@ -151,15 +166,13 @@ impl TlsBlock {
     /// Is this the storage of the donor whose kernel thread has the number `tid`? May be called in
     /// a signal handler.
     pub(crate) fn is_tls_donor(&self, tid: i32) -> bool {
-        // ORDERING: Relaxed; rewritten only while no context runs with this storage.
-        tid != 0 && self.tls_donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
+        self.tls_donor_number() == Some(tid)
     }
 
     /// The number of the kernel thread with this storage, if it is a donor's. The thread with this
     /// storage takes this number for its own.
     pub fn tls_donor_number(&self) -> Option<i32> {
-        // ORDERING: Relaxed; as above.
-        Some(self.tls_donor.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && self.is_of_this_process())
+        self.number().filter(|_| self.is_of_a_donor)
     }
 
     /// The worker that hosts the thread with this storage. The answer is recent. Any thread, also
@@ -262,13 +275,20 @@ impl TlsBlock {
         self.tls_donor_mask.store(mask, Ordering::Relaxed);
     }
 
-    /// The donor lets the signals of `set` through from its next [`crate::stall::kick`] on.
+    /// The thread's kernel thread lets the signals of `set` through from now on: a donor from its
+    /// next [`crate::stall::kick`] on, a worker while its own thread runs elsewhere.
     pub(crate) fn add_timer_signals(&self, set: u64) {
         // ORDERING: Relaxed; the signal that follows orders it before the donor's handler.
         self.timer_signals.fetch_or(set, Ordering::Relaxed);
     }
 
-    /// The signals that the donor lets through although its thread may block them.
+    /// The thread with this storage has ended, and its timers with it.
+    pub(crate) fn forget_timer_signals(&self) {
+        // ORDERING: Relaxed, as above.
+        self.timer_signals.store(0, Ordering::Relaxed);
+    }
+
+    /// The signals of the thread's timers.
     pub(crate) fn timer_signals(&self) -> u64 {
         // ORDERING: Relaxed, as above.
         self.timer_signals.load(Ordering::Relaxed)
@@ -438,6 +458,12 @@ pub fn end_unused() {
 /// donors.
 pub fn of_tls_donor(tid: i32) -> Option<&'static TlsBlock> {
     directory::with_number(tid)
+}
+
+/// The TLS block of the thread that has this number: a donor's, or the own one of a registered
+/// kernel thread. Any thread, also in a signal handler.
+pub(crate) fn of_number(tid: i32) -> Option<&'static TlsBlock> {
+    of_tls_donor(tid).or_else(|| crate::worker::native_tls_block(tid))
 }
 
 /// The TLS block with this thread pointer, if it is a donor's. Any thread, also in a signal

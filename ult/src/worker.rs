@@ -53,16 +53,16 @@ pub(crate) use wake::SIGNALS;
 
 pub(crate) use registry::REGISTRY_ENTRIES;
 pub use registry::{
-    TABLE, is_main_thread, on_thread_exit, register_current, somebody_runs, totals, use_tls_blocks,
-    uses_tls_blocks,
+    TABLE, on_thread_exit, register_current, somebody_runs, totals, use_tls_blocks, uses_tls_blocks,
 };
 pub(crate) use registry::{
-    adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, of_kernel_thread,
-    own_thread_pointer, program_thread_ends, program_threads, put_back_record, table_len, take_record,
+    adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, native_tls_block,
+    of_kernel_thread, own_thread_pointer, program_thread_ends, program_threads, put_back_record, table_len,
+    take_record,
 };
 pub use running::{
     Locals, current, duty, is_main_kernel_thread, kernel_thread, locals, locals_of_program, move_to_place,
-    process, replace_locals, runs_with_own_storage, set_duty, set_locals, stack_of_thread,
+    process, replace_locals, runs_with_own_storage, set_duty, set_locals, stack_of_thread, thread_number,
     tls_block_in_force,
 };
 pub(crate) use running::{
@@ -123,6 +123,8 @@ pub struct Worker {
     observers: AtomicPtr<()>,
     /// The thread pointer with which the kernel thread was started.
     thread_pointer: AtomicUsize,
+    /// The TLS block of the kernel thread's own storage, for other kernel threads.
+    native_tls_block: AtomicPtr<TlsBlock>,
     /// For a kernel thread of the pool: the TLS block of its own storage.
     storage: OnceLock<TlsBlock>,
     /// The `pthread_t` of the kernel thread that has left the worker to another one, see
@@ -331,6 +333,7 @@ impl Worker {
             site: CpuSite::new(),
             observers: AtomicPtr::new(ptr::null_mut()),
             thread_pointer: AtomicUsize::new(0),
+            native_tls_block: AtomicPtr::new(ptr::null_mut()),
             storage: OnceLock::new(),
             departed_thread: AtomicUsize::new(0),
             renewal: AtomicU32::new(0),

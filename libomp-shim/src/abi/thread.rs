@@ -2,8 +2,8 @@
 //!
 //! A thread that runs with the storage of a TLS donor has the donor's number: `gettid` is then
 //! another one for each thread, fits `pthread_self`, and a signal that is directed at it comes to
-//! the thread (`ult::signals`). Where a thread runs with its kernel thread's own storage, the
-//! number is that kernel thread's.
+//! the thread (`ult::signals`). A thread that runs with a kernel thread's own storage has that
+//! kernel thread's number, even while it was handed to another one.
 //!
 //! `syscall` is taken over for the same question, and for what is about the calling thread
 //! ([`super::kernel_state`]): a byte for each number says so. All else that it is asked for is
@@ -21,13 +21,7 @@ use super::thread_attributes::thread_pointer;
 /// `gettid(2)`: the number of the calling OpenMP thread. In a signal handler, too.
 #[unsafe(no_mangle)]
 pub extern "C" fn gettid() -> libc::pid_t {
-    let tls_block = ult::worker::tls_block_in_force();
-    if ult::worker::is_main_thread(tls_block) {
-        // The number of the process, even while the thread runs on another kernel thread.
-        return ult::worker::process();
-    }
-    let tls_donor = tls_block.and_then(ult::tls_block::TlsBlock::tls_donor_number);
-    tls_donor.unwrap_or_else(ult::worker::kernel_thread)
+    ult::worker::thread_number()
 }
 
 /// `syscall(2)`, except that `SYS_gettid` is answered by [`gettid`], and signals that a thread

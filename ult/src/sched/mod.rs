@@ -620,6 +620,7 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
     let mut found = None;
+    let mut mask = None;
     // The waker of a context that came here by a hand-off may wake the context's former worker. So
     // this worker must search by itself.
     let polls = held_back || handoff::has_adopted(worker);
@@ -628,14 +629,19 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     // again. So `held_back` is read again. If something is held back now, this sleep is cancelled,
     // and the next one is a nap.
     let awake = || {
-        look::has_ready(worker) || {
-            found = look::for_the_last_time(worker);
-            found.is_some() || !polls && look::held_back(worker)
-        }
+        look::has_ready(worker)
+            || {
+                found = look::for_the_last_time(worker);
+                found.is_some() || !polls && look::held_back(worker)
+            }
+            || {
+                // Behind the fence of the sleep: `register_timer_signal` adds a signal, then wakes.
+                mask = pass_timer_signals(worker);
+                false
+            }
     };
     let nap = look::HOLD_BACK_TIME * if held_back { 1 } else { 1 << naps.min(NAP_DOUBLINGS) };
     observer::notify(|| SchedulerEvent::Sleeps);
-    let mask = pass_timer_signals(worker);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
     if let Some(mask) = mask {
         crate::signals::set_mask(mask);

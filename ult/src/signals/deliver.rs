@@ -43,11 +43,13 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
         return;
     }
     actions::intercept_default(signal);
-    if let Some(tls_donor) = tls_block::of_tls_donor(tid) {
-        tls_donor.add_timer_signals(mask::bit(signal));
-        stall::kick(tid, tls_donor);
-    } else if let Some(main) = worker::main_thread().filter(|_| tid == worker::process()) {
-        main.add_timer_signals(mask::bit(signal));
+    let Some(tls_block) = tls_block::of_number(tid) else { return };
+    tls_block.add_timer_signals(mask::bit(signal));
+    if tls_block.is_of_a_donor() {
+        stall::kick(tid, tls_block);
+    } else if let Some(worker) = worker::of_kernel_thread(tid) {
+        // It may sleep already while its own thread runs elsewhere (`sched::pass_timer_signals`).
+        worker.wake_other();
     }
 }
 

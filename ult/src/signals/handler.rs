@@ -133,6 +133,7 @@ unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
     let meant = match code {
         _ if !worker.is_of_the_pool() => native,
         libc::SI_TKILL => native,
+        libc::SI_TIMER if native.timer_signals() & mask::bit(signal) != 0 => native,
         // From `sigqueue` and timers it may be either's; the program knows this kernel thread only
         // by a thread with its storage.
         code if code < SI_USER && is_native => native,

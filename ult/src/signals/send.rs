@@ -36,7 +36,7 @@ pub fn send_to_thread(thread_pointer: usize, signal: c_int, value: Option<usize>
 /// [`send_to_thread`], for the thread with this number.
 pub fn send_to_number(tid: i32, signal: c_int) -> bool {
     is_queued_by_us(signal)
-        && tls_block::of_tls_donor(tid).is_some_and(|tls_block| send(tls_block, signal, None))
+        && tls_block::of_number(tid).is_some_and(|tls_block| send(tls_block, signal, None))
 }
 
 /// The running thread sends a signal to itself: its handler runs before this returns, if the signal

@@ -102,10 +102,8 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     tls_block.set_mask(birth.mask);
     tls_block.set_tls_donor_mask(mask);
     worker::note_tls_block(tls_block);
-    let tid = worker::kernel_thread();
-    // ORDERING: Relaxed, all three; ordered by `ready`.
-    tls_block.tls_donor.store(tid, Ordering::Relaxed);
-    // ORDERING: as above.
+    tls_block.note_number();
+    // ORDERING: Relaxed, both; ordered by `ready`.
     // SAFETY: only asks.
     tls_block.tls_donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
@@ -145,7 +143,7 @@ fn sleep_until_end_requested(tls_block: &'static TlsBlock) {
 /// Notifies a donor that is not borrowed to end. Its record is not used again.
 pub(super) fn end(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; a handler that still reads the old number queues a signal that is dropped.
-    tls_block.tls_donor.store(0, Ordering::Relaxed);
+    tls_block.number.store(0, Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `sleep_until_end_requested`.
     tls_block.end_requested.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;

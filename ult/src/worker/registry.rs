@@ -98,9 +98,7 @@ static REGISTRY: crate::pool::ForkMutex<WorkerRegistry> =
 /// Gives `worker`, an unused record, to the calling kernel thread, which is one of the pool.
 /// Allocates nothing, see [`crate::pool::AssignmentLetter`].
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
-    let storage = worker.storage.get_or_init(tls_block::of_pool_thread);
-    storage.set_to_calling_thread();
-    adopt(worker, || storage);
+    adopt(worker, || worker.storage.get_or_init(tls_block::of_pool_thread));
 }
 
 /// The calling kernel thread, one of the pool, leaves its record to another one, which adopts it
@@ -144,6 +142,9 @@ fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'static TlsBlock)
     set_locals(Locals::default());
     worker.note_kernel_mask();
     if let Some(tls_block) = tls_block {
+        tls_block.set_to_calling_thread();
+        // ORDERING: Release, pairs with the Acquire in `native_tls_block`: the record is complete.
+        worker.native_tls_block.store(ptr::from_ref(tls_block).cast_mut(), Ordering::Release);
         tls_block.set_host(worker);
         running::note_tls_block(tls_block);
     }
@@ -180,9 +181,17 @@ pub(crate) fn main_thread() -> Option<&'static TlsBlock> {
     unsafe { MAIN.load(Ordering::Acquire).as_ref() }
 }
 
-/// Is this the TLS block of the program's main thread? Any thread, in signal handlers as well.
-pub fn is_main_thread(tls_block: Option<&'static TlsBlock>) -> bool {
-    tls_block::is_same(tls_block, main_thread())
+/// The TLS block of the own storage of the kernel thread with this number, if that thread is
+/// registered. Any thread, in signal handlers as well.
+pub(crate) fn native_tls_block(tid: i32) -> Option<&'static TlsBlock> {
+    if tid == super::process() {
+        return main_thread();
+    }
+    let worker = of_kernel_thread(tid).filter(|_| tid != 0)?;
+    // ORDERING: Acquire, pairs with the Release in `adopt`.
+    // SAFETY: null or a record. That of a kernel thread of the pool is in its worker, and neither
+    // is ever freed.
+    unsafe { worker.native_tls_block.load(Ordering::Acquire).as_ref() }
 }
 
 /// Takes a record that no kernel thread uses.
@@ -243,9 +252,16 @@ pub(crate) unsafe fn forget_after_fork() {
     let main =
         super::tls_block_in_force().map_or(ptr::null_mut(), |tls_block| ptr::from_ref(tls_block).cast_mut());
     MAIN.store(main, Ordering::Relaxed);
+    if let Some(tls_block) = super::tls_block_in_force().filter(|tls_block| !tls_block.is_of_a_donor()) {
+        tls_block.note_number();
+    }
     GROUPS.store(0, Ordering::Relaxed);
     if let Some(worker) = current() {
         enter_table(worker);
+        // SAFETY: own kernel thread.
+        if let Some(tls_block) = unsafe { (*worker.own()).original_tls_block() } {
+            tls_block.note_number();
+        }
         // Contexts on their way here belong to threads that do not exist in this process.
         worker.returning.store(ptr::null_mut(), Ordering::Relaxed);
         worker.handed_off.store(false, Ordering::Relaxed);

@@ -76,6 +76,18 @@ pub fn kernel_thread() -> i32 {
     unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) as i32 }
 }
 
+/// The number that the running thread has as a thread of the system: that of the kernel thread with
+/// whose storage it runs, even while it runs on another one. May be called in a signal handler.
+pub fn thread_number() -> i32 {
+    // ORDERING: Relaxed; written by the kernel thread whose worker it is.
+    let is_own = |tls_block: &TlsBlock| {
+        current()
+            .is_some_and(|worker| worker.thread_pointer.load(Ordering::Relaxed) == tls_block.thread_pointer())
+    };
+    let elsewhere = tls_block_in_force().filter(|tls_block| !is_own(tls_block));
+    elsewhere.and_then(TlsBlock::number).unwrap_or_else(kernel_thread)
+}
+
 /// The TLS block whose storage is in force on the calling kernel thread; `None` if the storage has
 /// no record. May be called in a signal handler.
 pub fn tls_block_in_force() -> Option<&'static TlsBlock> {
