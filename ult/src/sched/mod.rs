@@ -557,6 +557,11 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
 /// from 4 to 16 will do.
 const LOOKS_PER_STEAL: u32 = 8;
 
+/// Every `LOOKS_PER_PASS`th search of a worker that polls lets timers' signals through
+/// ([`pass_timer_signals`]). Chosen: three system calls in about 300 µs cost little, and timers have
+/// periods of milliseconds; any value from 256 to 4096 will do.
+const LOOKS_PER_PASS: u32 = 1024;
+
 /// Decides what this worker does. As a rule it resumes started work before it starts new work;
 /// `look` has the exceptions. The worker has at least one suspended context.
 pub(crate) fn next(worker: &'static Worker) -> Next {
@@ -575,6 +580,12 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
             return found;
         }
         looks += 1;
+        // A worker that never sleeps, by the program's wait policy.
+        if looks.is_multiple_of(LOOKS_PER_PASS)
+            && let Some(mask) = pass_timer_signals(worker)
+        {
+            crate::signals::set_mask(mask);
+        }
         // A worker whose nap ended without a wake-up has waited so long that one search between two
         // naps is enough.
         if naps != 0 || !spin_policy.go_on() {
@@ -659,9 +670,10 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
 }
 
 /// This kernel thread may belong to a thread that a hand-off has moved to another worker. The
-/// kernel still sends the signals of that thread's timers here. This function unblocks them for the
-/// sleep, and the handler puts them into the thread's queue. If they stayed blocked, the thread
-/// would wait in vain. No thread's code runs with this mask. Returns the mask to restore.
+/// kernel still sends the signals of that thread's timers here. This function unblocks them for a
+/// sleep, or for a moment while the worker polls, and the handler puts them into the thread's queue.
+/// If they stayed blocked, the thread would wait in vain. No thread's code runs with this mask.
+/// Returns the mask to restore.
 fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
     // SAFETY: own kernel thread, in its scheduler.
     let passed = unsafe { (*worker.own()).borrowed }?.timer_signals();
