@@ -61,15 +61,14 @@ pub fn check(places: &Workspace, library: &Path, all: bool, report: &mut Report)
         Err(why) => return report.skip("gpu-bench", &why),
     };
     let real_images = cubin::options(&places.target, &compiler);
-    for (name, images) in [("marked images", Images::Marked), ("real images", Images::Beside)] {
-        match (&images, &real_images) {
-            (Images::Marked, Ok(_)) if !all => continue,
-            (Images::Beside, Err(why)) => {
-                report.skip(&format!("gpu-bench, {name}"), why);
-                continue;
-            }
-            _ => {}
-        }
+    if let Err(why) = &real_images {
+        report.skip("gpu-bench, real images", why);
+    }
+    let builds = [
+        (all || real_images.is_err(), "marked images", Images::Marked),
+        (real_images.is_ok(), "real images", Images::Beside),
+    ];
+    for (_, name, images) in builds.into_iter().filter(|(is_made, ..)| *is_made) {
         let into = places.target.join("gpu-bench").join(name.replace(' ', "-"));
         let build = Build { places, compiler: &compiler, images, into };
         if let Err(why) = build.all(library) {

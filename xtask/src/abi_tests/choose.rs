@@ -46,7 +46,8 @@ pub fn gate_runs<'a>(programs: Vec<AbiProgram<'a>>, pins: &[Pin]) -> Vec<AbiProg
         };
         runs.insert(at, share);
     }
-    for pin in pins.iter().filter(|pin| source.name.starts_with(&pin.program)) {
+    let pins: Vec<&Pin> = pins.iter().filter(|pin| source.name.starts_with(&pin.program)).collect();
+    for pin in &pins {
         for (at, program) in programs.iter().enumerate() {
             if program.compiler.name.starts_with(&pin.compiler) {
                 let (cells, run) = (runs.entry(at).or_default(), pinned_run(program, pin.threads));
@@ -56,8 +57,8 @@ pub fn gate_runs<'a>(programs: Vec<AbiProgram<'a>>, pins: &[Pin]) -> Vec<AbiProg
             }
         }
     }
-    let is_pinned = pins.iter().any(|pin| source.name.starts_with(&pin.program));
-    let keeps_level = !source.is_case() || is_pinned || (hash / 17).is_multiple_of(TEMPLATE_LEVELS_KEPT);
+    let keeps_level =
+        !source.is_case() || !pins.is_empty() || (hash / 17).is_multiple_of(TEMPLATE_LEVELS_KEPT);
     let with_runs = programs.into_iter().enumerate().filter_map(|(at, program)| {
         let cells = runs.remove(&at).filter(|cells| !cells.is_empty())?;
         let program = program.with_cells(cells);
