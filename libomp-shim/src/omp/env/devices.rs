@@ -3,7 +3,6 @@
 
 use placement::choice::PlacementChoice;
 
-use super::super::device::resident::USUAL_MOST;
 use super::files::{
     always, anchor, anchor_driver, anchor_policy, anchor_rates, names_driver, names_policy, names_rates,
 };
@@ -12,6 +11,9 @@ use super::shown::{if_any, name, plain, size};
 use super::table::settings;
 use super::types::{CudaDriver, DeviceKinds, TargetOffload};
 use super::value::{at_most, count, one_of, size as bytes, text};
+
+/// The most bytes in idle copies that a device keeps, if the user names no number.
+pub const USUAL_MOST: u64 = 1 << 30;
 
 /// The most devices that `GANGWAY_HOST_DEVICES` makes.
 pub const MOST_HOST_DEVICES: u32 = 64;

@@ -31,7 +31,7 @@ mod allocator;
 mod binding;
 mod build;
 mod described;
-mod devices;
+pub mod devices;
 mod files;
 #[cfg(test)]
 mod fuzz;

@@ -40,6 +40,7 @@ use super::table::{MappedRange, MappingTable};
 use super::transfer::{self, TransferBatch};
 use super::{DeviceSlot, chain, statics};
 use crate::omp::env;
+use crate::omp::env::devices::USUAL_MOST;
 use crate::omp::extension::offload::{self, host_looks};
 use crate::omp::root;
 use crate::omp::task::{self, Task};
@@ -56,8 +57,6 @@ static ON: AtomicBool = AtomicBool::new(false);
 static USED: AtomicBool = AtomicBool::new(false);
 /// The most bytes in idle copies that a device keeps.
 static MOST: AtomicU64 = AtomicU64::new(USUAL_MOST);
-/// The most bytes in idle copies if the user names no number.
-pub const USUAL_MOST: u64 = 1 << 30;
 
 /// The process that keeps resident copies, by [`ult::pool::generation`]. The child of a fork has no
 /// part in them.
