@@ -417,7 +417,7 @@ const IDLE_LOOP_STACK: usize = 256 << 10;
 
 /// The address space that a worker takes, and how many were started: for a region that asks whether
 /// there is room. Any thread.
-pub(crate) fn space() -> SpaceBesideStack {
+pub(crate) fn space_per_worker() -> SpaceBesideStack {
     // ORDERING: Relaxed; a statistic.
     SpaceBesideStack { bytes: address_space(0), existing: STARTED.load(Ordering::Relaxed) }
 }
@@ -581,7 +581,7 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
         return worker::set_locals(worker::Locals::default());
     }
     let mut ult = ult.take().unwrap_or_else(|| Box::new(Ult::native()));
-    if let Err(error) = ult.furnish(assignment.stack_size, ult_main) {
+    if let Err(error) = ult.attach_new_stack(assignment.stack_size, ult_main) {
         crate::fatal(&format!(
             "cannot map a stack of {} KiB for a thread: {error}",
             assignment.stack_size >> 10

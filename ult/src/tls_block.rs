@@ -541,7 +541,7 @@ unsafe fn run_with_by_other_means(fs: usize) {
 
 /// The address space that a donor takes, and how many there are: for a region that asks whether
 /// there is room. Any thread.
-pub(crate) fn space() -> SpaceBesideStack {
+pub(crate) fn space_per_donor() -> SpaceBesideStack {
     SpaceBesideStack { bytes: donor::address_space(), existing: count() }
 }
 

@@ -78,7 +78,7 @@ impl Ult {
     /// nothing but the stack is needed. The reason: a suspended thread may hold the lock of the
     /// program's allocator, so the scheduler must not allocate here. Given back by
     /// [`Ult::retire_runner`].
-    pub(crate) fn on_own_stack(stack: stack::Stack, entry: unsafe extern "C" fn(usize) -> !) -> *mut Self {
+    pub(crate) fn at_top_of(stack: stack::Stack, entry: unsafe extern "C" fn(usize) -> !) -> *mut Self {
         const DESCRIPTOR_BYTES: usize = size_of::<Ult>().next_multiple_of(64);
         // SAFETY: the stack is fresh, mapped, ours alone, and larger than the descriptor; its end
         // is 64-byte aligned.
@@ -95,7 +95,7 @@ impl Ult {
     ///
     /// # Errors
     /// The operating system's, when no stack can be mapped.
-    pub(crate) fn furnish(
+    pub(crate) fn attach_new_stack(
         &mut self,
         size: usize,
         entry: unsafe extern "C" fn(usize) -> !,
@@ -139,7 +139,7 @@ impl Ult {
     /// Gives the stack of a ULT that stands idle back, and its descriptor with it.
     ///
     /// # Safety
-    /// `ult` came from [`Ult::on_own_stack`], is not the running one and will not be resumed.
+    /// `ult` came from [`Ult::at_top_of`], is not the running one and will not be resumed.
     pub(crate) unsafe fn retire_runner(ult: *mut Self) {
         // SAFETY: as the caller says; the descriptor is not used once it has been read.
         if let Some(stack) = unsafe { ult.read() }.stack.take() {

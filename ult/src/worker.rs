@@ -53,7 +53,7 @@ pub(crate) use wake::SIGNALS;
 
 pub(crate) use registry::REGISTRY_ENTRIES;
 pub use registry::{
-    TABLE, on_thread_exit, register_current, somebody_runs, totals, use_tls_blocks, uses_tls_blocks,
+    TABLE, any_runs_program_code, on_thread_exit, register_current, totals, use_tls_blocks, uses_tls_blocks,
 };
 pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, native_tls_block,

@@ -72,7 +72,7 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
 /// What each thread takes beside its stack: a TLS block if threads share workers, otherwise a
 /// worker.
 fn beside_stack() -> SpaceBesideStack {
-    if worker::uses_tls_blocks() { tls_block::space() } else { pool::space() }
+    if worker::uses_tls_blocks() { tls_block::space_per_donor() } else { pool::space_per_worker() }
 }
 
 /// Provides runner stacks for the `threads` further threads of a region; see [`promised::promise`].
@@ -184,7 +184,7 @@ const IDLE_RUNNERS: usize = 8;
 
 fn new_runner() -> *mut Ult {
     match promised::take(runner_stack_size()) {
-        Ok(stack) => Ult::on_own_stack(stack, runner_main),
+        Ok(stack) => Ult::at_top_of(stack, runner_main),
         Err(error) => no_stack(&error),
     }
 }

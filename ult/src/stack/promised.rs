@@ -27,17 +27,17 @@ use crate::proc_file;
 
 /// Address space that is left for everything else when stacks are mapped ahead, bytes: what the
 /// team's tasks and the program's next allocations need to go on. Chosen: twice
-/// [`LEFT_BY_WORKERS`], so that two more workers of 1.9 MiB find room.
-const LEFT_OVER: usize = 8 << 20;
+/// [`LEFT_WITHOUT_PROMISE`], so that two more workers of 1.9 MiB find room.
+const LEFT_BY_PROMISES: usize = 8 << 20;
 
 /// Address space that stays free when a kernel thread is started, or when a context maps a stack
 /// that no promise provided, bytes. Chosen: the C library asks for memory by the megabyte once its
 /// heap cannot grow, and tasks take theirs by 64 KiB.
-const LEFT_BY_WORKERS: usize = 4 << 20;
+const LEFT_WITHOUT_PROMISE: usize = 4 << 20;
 
 /// Address space that the C library reserves for the heap of a thread, bytes (glibc,
 /// `HEAP_MAX_SIZE`). A thread that finds less gets a page for each of its allocations.
-const ARENA: usize = 64 << 20;
+const HEAP_RESERVATION: usize = 64 << 20;
 
 /// What each thread of a region takes beside its stack: a TLS block, or else a kernel thread.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ pub struct SpaceBesideStack {
 ///
 /// Zero if a limit holds from the start. If the program sets a limit later, the runtime notices it
 /// at the first region with more threads than this.
-static UNLIMITED: AtomicUsize = AtomicUsize::new(0);
+static MOST_WITHOUT_LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// A region has met a limit.
 static LIMITED: AtomicBool = AtomicBool::new(false);
 /// Stacks that were in use when the limit was met: regions cannot count on them, even later, so
@@ -70,9 +70,9 @@ static PROMISED: AtomicUsize = AtomicUsize::new(0);
 /// The largest number of promised threads that had room beside their stacks. Up to this number
 /// `promise` does not count again: counting takes some microseconds, and not every thread takes a
 /// TLS block.
-static ROOM_FOUND: AtomicUsize = AtomicUsize::new(0);
+static THREADS_WITH_ROOM: AtomicUsize = AtomicUsize::new(0);
 
-fn counts(size: usize) -> bool {
+fn is_counted_size(size: usize) -> bool {
     // ORDERING: Relaxed; a setting.
     let runner_size = RUNNER_SIZE.load(Relaxed);
     runner_size == 0 || runner_size == size
@@ -80,7 +80,7 @@ fn counts(size: usize) -> bool {
 
 /// A stack of `size` bytes was mapped.
 pub(super) fn count_mapped(size: usize) {
-    if !counts(size) {
+    if !is_counted_size(size) {
         return;
     }
     // ORDERING: Relaxed, here and below; counts by themselves. Two threads that ask at once map a
@@ -90,7 +90,7 @@ pub(super) fn count_mapped(size: usize) {
 
 /// A stack of `size` bytes is gone.
 pub(super) fn count_unmapped(size: usize) {
-    if counts(size) {
+    if is_counted_size(size) {
         subtract(&MAPPED, 1);
     }
 }
@@ -107,18 +107,18 @@ pub(super) fn forget_after_fork() {
     // ORDERING: as above.
     FOR_JOBS.store(0, Relaxed);
     // ORDERING: as above.
-    STARTING.store(0, Relaxed);
+    STARTING_BYTES.store(0, Relaxed);
     // ORDERING: as above.
-    ROOM_FOUND.store(0, Relaxed);
+    THREADS_WITH_ROOM.store(0, Relaxed);
     // SAFETY: the child of a fork, with one thread.
-    unsafe { COUNTING.forget(()) };
+    unsafe { MAPPING_LOCK.forget(()) };
 }
 
 /// Whether a region of `threads` further threads has to ask [`promise`]. One load.
 #[inline]
 pub fn is_scarce(threads: usize) -> bool {
     // ORDERING: Relaxed; a setting that only saves a question.
-    threads > UNLIMITED.load(Relaxed)
+    threads > MOST_WITHOUT_LIMIT.load(Relaxed)
 }
 
 /// Has a region met a limit (`RLIMIT_AS`, `RLIMIT_DATA`)? It stays so.
@@ -138,9 +138,9 @@ pub fn is_limited() -> bool {
 /// made when the threads start: this function only keeps room for them free.
 #[cold]
 pub fn promise(threads: usize, size: usize, beside: impl FnOnce() -> SpaceBesideStack) -> (usize, usize) {
-    if !is_any() {
+    if !has_limit() {
         // ORDERING: Relaxed; see `is_scarce`.
-        UNLIMITED.fetch_max(threads, Relaxed);
+        MOST_WITHOUT_LIMIT.fetch_max(threads, Relaxed);
         return (threads, 0);
     }
     // ORDERING: Relaxed; see `is_limited`, and `count_mapped`.
@@ -153,28 +153,28 @@ pub fn promise(threads: usize, size: usize, beside: impl FnOnce() -> SpaceBeside
     // ORDERING: Relaxed; a count by itself, see `count_mapped`.
     let promised = PROMISED.fetch_add(threads, Relaxed) + threads;
     // ORDERING: as above.
-    let missing = missing(promised).min(threads);
+    let missing_stacks = missing_stacks(promised).min(threads);
     let beside = beside();
     // ORDERING: as above.
-    let with_room = beside.existing.max(ROOM_FOUND.load(Relaxed));
+    let with_room = beside.existing.max(THREADS_WITH_ROOM.load(Relaxed));
     let missing_beside = promised.saturating_sub(with_room).min(threads);
-    let lacking = missing.max(missing_beside);
-    let (with_both, address_space) = map(missing, size, missing_beside, beside.bytes);
-    let refused = lacking - with_both;
-    if address_space < ARENA {
+    let threads_lacking = missing_stacks.max(missing_beside);
+    let (threads_served, address_space) = map(missing_stacks, size, missing_beside, beside.bytes);
+    let threads_without = threads_lacking - threads_served;
+    if address_space < HEAP_RESERVATION {
         share_heap();
     }
-    if refused == 0 {
+    if threads_without == 0 {
         // ORDERING: as above.
-        ROOM_FOUND.fetch_max(promised, Relaxed);
+        THREADS_WITH_ROOM.fetch_max(promised, Relaxed);
     }
-    subtract(&PROMISED, refused);
-    (threads - refused, threads - refused)
+    subtract(&PROMISED, threads_without);
+    (threads - threads_without, threads - threads_without)
 }
 
 /// The stacks that must be mapped, so that `promised` threads, jobs and what was in use before all
 /// have one.
-fn missing(promised: usize) -> usize {
+fn missing_stacks(promised: usize) -> usize {
     // ORDERING: Relaxed, all; counts by themselves, see `count_mapped`.
     let wanted = promised + IN_USE_AT_LIMIT.load(Relaxed) + FOR_JOBS.load(Relaxed);
     wanted.saturating_sub(MAPPED.load(Relaxed))
@@ -187,8 +187,8 @@ fn missing(promised: usize) -> usize {
 pub(crate) fn reserve_for_job(size: usize) -> bool {
     // ORDERING: Relaxed, both; counts by themselves, see `count_mapped`.
     FOR_JOBS.fetch_add(1, Relaxed);
-    let missing = missing(PROMISED.load(Relaxed));
-    let has_room = missing == 0 || map_with_room(size, LEFT_OVER).map(super::give).is_ok();
+    let missing_stacks = missing_stacks(PROMISED.load(Relaxed));
+    let has_room = missing_stacks == 0 || map_with_room(size, LEFT_BY_PROMISES).map(super::give).is_ok();
     if !has_room {
         subtract(&FOR_JOBS, 1);
     }
@@ -230,14 +230,14 @@ pub(crate) fn take(size: usize) -> io::Result<Stack> {
 /// Makes sure that the pool has a stack of at least `size` bytes, for a worker that is about to
 /// [`take`] it. False if there is no room for one. Always true without a limit. Any thread.
 pub(crate) fn pool_one(size: usize) -> bool {
-    !is_any() || take_with_room(size).map(super::give).is_ok()
+    !has_limit() || take_with_room(size).map(super::give).is_ok()
 }
 
-/// A pooled stack, or else a new one, if [`LEFT_BY_WORKERS`] stay free.
+/// A pooled stack, or else a new one, if [`LEFT_WITHOUT_PROMISE`] stay free.
 fn take_with_room(size: usize) -> io::Result<Stack> {
     match super::round(size).and_then(super::take_pooled) {
         Some(stack) => Ok(stack),
-        None => map_with_room(size, LEFT_BY_WORKERS),
+        None => map_with_room(size, LEFT_WITHOUT_PROMISE),
     }
 }
 
@@ -277,17 +277,17 @@ pub fn limits() -> impl Iterator<Item = MappingLimit> {
 }
 
 /// Does a limit hold?
-fn is_any() -> bool {
+fn has_limit() -> bool {
     limits().next().is_some()
 }
 
 /// Held while address space is counted and stacks are mapped: otherwise two threads could both use
 /// the same free space. The holder neither allocates nor switches.
-static COUNTING: ForkMutex<()> = ForkMutex::new(());
+static MAPPING_LOCK: ForkMutex<()> = ForkMutex::new(());
 
 /// Address space, in bytes, of kernel threads that are being started, which have not mapped all of
 /// it.
-static STARTING: AtomicUsize = AtomicUsize::new(0);
+static STARTING_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// The bytes of address space that may be mapped so that `left` bytes stay free, and room for the
 /// kernel threads that are being started. `None`: less is free. Any thread.
@@ -299,8 +299,8 @@ fn spare(left: usize) -> Option<usize> {
 /// After true, the new thread calls [`release_room`] when it has mapped what it needs. Any thread.
 pub(crate) fn reserve_room(bytes: usize) -> bool {
     // ORDERING: Relaxed, as above. Two threads that ask at once may both be refused.
-    STARTING.fetch_add(bytes, Relaxed);
-    let has_room = spare(LEFT_BY_WORKERS).is_some();
+    STARTING_BYTES.fetch_add(bytes, Relaxed);
+    let has_room = spare(LEFT_WITHOUT_PROMISE).is_some();
     if !has_room {
         release_room(bytes);
     }
@@ -309,7 +309,7 @@ pub(crate) fn reserve_room(bytes: usize) -> bool {
 
 /// The kernel thread for which room was reserved has mapped its memory, or could not be started.
 pub(crate) fn release_room(bytes: usize) {
-    subtract(&STARTING, bytes);
+    subtract(&STARTING_BYTES, bytes);
 }
 
 /// Threads share the C library's first heap.
@@ -341,7 +341,7 @@ impl FreeSpace {
     /// See [`spare`].
     fn spare(self, left: usize) -> Option<usize> {
         // ORDERING: Relaxed; a count by itself.
-        self.bytes.checked_sub(left)?.checked_sub(STARTING.load(Relaxed))
+        self.bytes.checked_sub(left)?.checked_sub(STARTING_BYTES.load(Relaxed))
     }
 }
 
@@ -383,7 +383,7 @@ fn used_pages() -> Option<[u64; 6]> {
 /// As [`super::take`], and where there is no room.
 fn map_with_room(size: usize, left: usize) -> io::Result<Stack> {
     let size = super::round(size).ok_or(io::ErrorKind::InvalidInput)?;
-    let _one_at_a_time = COUNTING.lock();
+    let _one_at_a_time = MAPPING_LOCK.lock();
     match spare(left) {
         Some(spare) if super::mapping(size) <= spare => Stack::map(size),
         _ => Err(io::ErrorKind::OutOfMemory.into()),
@@ -391,14 +391,14 @@ fn map_with_room(size: usize, left: usize) -> io::Result<Stack> {
 }
 
 /// Makes room for threads that lack `stacks` stacks, and `beside` times `beside_bytes` bytes beside
-/// them, with [`LEFT_OVER`] to spare. Returns for how many there was room, and how many bytes of
-/// address space they leave. Their stacks are mapped and pooled; the other room is left free.
+/// them, with [`LEFT_BY_PROMISES`] to spare. Returns for how many there was room, and how many bytes
+/// of address space they leave. Their stacks are mapped and pooled; the other room is left free.
 fn map(stacks: usize, size: usize, beside: usize, beside_bytes: usize) -> (usize, usize) {
     let threads = stacks.max(beside);
     let Some(size) = super::round(size).filter(|_| threads != 0) else { return (0, usize::MAX) };
-    let _one_at_a_time = COUNTING.lock();
+    let _one_at_a_time = MAPPING_LOCK.lock();
     let free = free_space();
-    let Some(spare) = free.spare(LEFT_OVER) else { return (0, free.address_space) };
+    let Some(spare) = free.spare(LEFT_BY_PROMISES) else { return (0, free.address_space) };
     let mut taken = 0;
     for thread in 0..threads {
         // Threads that lack only a stack, or only the space beside it, come first.

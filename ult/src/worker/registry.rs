@@ -328,7 +328,7 @@ fn register() -> &'static Worker {
 /// Does a registered kernel thread run code of the program at this moment? Threads for whose number
 /// `is_excused` is true do not count, and neither do threads beyond the table. The answer may be
 /// out of date when the caller gets it.
-pub fn somebody_runs(is_excused: impl Fn(i32) -> bool) -> bool {
+pub fn any_runs_program_code(is_excused: impl Fn(i32) -> bool) -> bool {
     let runs = |worker: &Worker| {
         worker.watched.is_user() && worker.watched.tid() != 0 && !is_excused(worker.watched.tid())
     };

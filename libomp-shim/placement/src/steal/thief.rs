@@ -33,11 +33,11 @@ impl Tip {
 /// Which rank a thief has asked that has not answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PendingQuestion {
-    Nobody,
+    None,
     /// By a tip.
     Origin,
     /// Without one.
-    Anybody,
+    AnyRank,
 }
 
 /// When a device may ask.
@@ -60,7 +60,7 @@ impl Thief {
     /// With other limits than [`ATTEMPTS`] and [`TIPS`].
     #[must_use]
     pub fn with_limits(attempts: u32, tips: u32) -> Self {
-        Self { asked: PendingQuestion::Nobody, left: [attempts, tips], limits: [attempts, tips], tip: None }
+        Self { asked: PendingQuestion::None, left: [attempts, tips], limits: [attempts, tips], tip: None }
     }
 
     fn followed(&self) -> Option<usize> {
@@ -70,19 +70,19 @@ impl Thief {
     /// May it ask a rank? Not while an answer is to come, nor after too many aborted steals.
     #[must_use]
     pub fn may_ask(&self) -> bool {
-        self.asked == PendingQuestion::Nobody && (self.left[0] > 0 || self.followed().is_some())
+        self.asked == PendingQuestion::None && (self.left[0] > 0 || self.followed().is_some())
     }
 
     /// It asks: the origin that it knows of, or any rank (`None`).
     pub fn asks(&mut self) -> Option<usize> {
         let origin = self.followed();
-        self.asked = if origin.is_some() { PendingQuestion::Origin } else { PendingQuestion::Anybody };
+        self.asked = if origin.is_some() { PendingQuestion::Origin } else { PendingQuestion::AnyRank };
         origin
     }
 
     /// The answer of `victim` has come; an aborted steal may bring a tip.
     pub fn is_answered(&mut self, victim: usize, success: bool, tip: Option<Tip>) {
-        let asked = core::mem::replace(&mut self.asked, PendingQuestion::Nobody);
+        let asked = core::mem::replace(&mut self.asked, PendingQuestion::None);
         if success {
             self.left = self.limits;
             return;

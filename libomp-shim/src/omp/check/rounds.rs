@@ -68,6 +68,6 @@ pub fn sample() -> RankSample {
     own.waits.truncate(MOST_WAITS);
     let leaving = ranks().has_run_main().then(std::process::id);
     let is_idle = |thread: i32| held.contains(&thread) || leaving == Some(thread as u32);
-    own.runs = ult::worker::somebody_runs(is_idle);
+    own.runs = ult::worker::any_runs_program_code(is_idle);
     own
 }
