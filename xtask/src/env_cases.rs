@@ -31,7 +31,7 @@ const BEGINNING: &str = "OMP: Warning #42: gangway: ";
 /// Runs all cases whose title contains `filter`, as one check.
 pub fn run(places: &Workspace, library: &Path, filter: &str, report: &mut Report) {
     report.step("environment variables");
-    let cases = match table::read(&places.root.join("conformance/environment")) {
+    let cases = match table::read(&places.root) {
         Ok(cases) if cases.len() < LEAST => {
             return report.fail("environment", &format!("only {} cases were found", cases.len()));
         }

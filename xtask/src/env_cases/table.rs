@@ -1,5 +1,5 @@
-//! The cases: variables times values, and combinations, from three tables
-//! (`conformance/environment/*.tsv`, which say what their columns are).
+//! The cases: variables times values, and combinations, from tables that say what their columns are:
+//! `libomp-shim/variables.tsv` and `conformance/environment/*.tsv`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,22 +41,27 @@ impl EnvCase {
     }
 }
 
-/// A row of `variables.tsv`.
+/// What a row of `variables.tsv` or `forms.tsv` says about cases.
 struct EnvVariable<'a> {
     name: &'a str,
+    groups: &'a str,
     instead: String,
     key: &'a str,
     touches: &'a str,
+    /// The names that its values have, if all have names.
+    names: Vec<&'a str>,
 }
 
-/// Reads the tables below `directory`.
+/// Reads the tables of the workspace at `root`.
 ///
 /// # Errors
 ///
 /// A table is missing, or has a row that is not understood.
-pub fn read(directory: &Path) -> Result<Vec<EnvCase>, String> {
+pub fn read(root: &Path) -> Result<Vec<EnvCase>, String> {
+    let directory = root.join("conformance/environment");
     let text = |name: &str| fs::read_to_string(directory.join(name)).map_err(|e| format!("{name}: {e}"));
-    let (variables, values, combined) = (text("variables.tsv")?, text("values.tsv")?, text("cases.tsv")?);
+    let (forms, values, combined) = (text("forms.tsv")?, text("values.tsv")?, text("cases.tsv")?);
+    let variables = crate::table::records(&root.join("libomp-shim/variables.tsv"))?;
     let machine = Machine::this()?;
     let mut cases = Vec::new();
     for [settings, lines, seen] in rows::<3>(&combined)? {
@@ -65,19 +70,58 @@ pub fn read(directory: &Path) -> Result<Vec<EnvCase>, String> {
     }
     let default = cases.first().map(|first| first.seen.clone()).ok_or("cases.tsv is empty")?;
     let values = rows::<3>(&values)?;
-    for [name, groups, instead, key, touches] in rows::<5>(&variables)? {
-        let variable = EnvVariable { name, instead: machine.fill(instead), key, touches };
-        for group in groups.split(',') {
+    let mut all = Vec::new();
+    for record in &variables {
+        let cell = |name: &str| record.get(name).map(String::as_str).ok_or(format!("{record:?}: no {name}"));
+        all.push(EnvVariable {
+            name: cell("variable")?,
+            groups: cell("cases")?,
+            instead: machine.fill(cell("instead")?),
+            key: cell("seen")?,
+            touches: cell("touches")?,
+            names: names(cell("values")?),
+        });
+    }
+    for [name, groups, instead, key, touches] in rows::<5>(&forms)? {
+        let instead = machine.fill(instead);
+        all.push(EnvVariable { name, groups, instead, key, touches, names: Vec::new() });
+    }
+    for variable in &all {
+        for group in variable.groups.split(',') {
             let before = cases.len();
+            if group == "names" {
+                for (outcome, value) in of_names(&variable.names) {
+                    cases.push(single(variable, outcome, &value, &default)?);
+                }
+            }
             for [_, outcome, value] in values.iter().filter(|[g, _, _]| *g == group) {
-                cases.push(single(&variable, outcome, value, &default)?);
+                cases.push(single(variable, outcome, value, &default)?);
             }
             if cases.len() == before {
-                return Err(format!("{name}: no value is in group {group}"));
+                return Err(format!("{}: no value is in group {group}", variable.name));
             }
         }
     }
     Ok(cases)
+}
+
+/// The names in a cell such as "`auto`, `donor`"; none if it has other words as well.
+fn names(cell: &str) -> Vec<&str> {
+    let name = |word| str::strip_prefix(word, '`')?.strip_suffix('`').filter(|name| !name.contains('`'));
+    cell.split(", ").map(name).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Outcomes and values for names: each of them in several spellings, and what is none.
+fn of_names(names: &[&str]) -> Vec<(&'static str, String)> {
+    let [first, .., last] = names else { return Vec::new() };
+    let spellings = |name: &&str| {
+        let capital = name[..1].to_ascii_uppercase() + &name[1..];
+        [name.to_string(), name.to_ascii_uppercase(), capital, format!(" {name} ")]
+    };
+    let short = first[..first.len() - 1].to_owned();
+    let wrong = [format!("{first},{last}"), short, format!("{last}x"), "0".into(), "1".into(), "true".into()];
+    let good = names.iter().flat_map(spellings).map(|value| ("ok", value));
+    good.chain(wrong.map(|value| ("refused", value))).collect()
 }
 
 /// The rows of a table that are no comments, each of `N` columns.
@@ -235,9 +279,17 @@ mod tests {
     }
 
     #[test]
+    fn names_of_values_are_tried() {
+        assert_eq!(names("`a`, `bc`"), ["a", "bc"]);
+        assert!(names("`a`, *n*").is_empty() && names("*bool*").is_empty());
+        let cases = of_names(&["auto", "all"]);
+        let is_there = |outcome, value: &str| cases.iter().any(|(o, v)| *o == outcome && v == value);
+        assert!(is_there("ok", "AUTO") && is_there("ok", "All") && is_there("refused", "auto,all"));
+    }
+
+    #[test]
     fn there_are_cases_for_every_row() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/environment");
-        let cases = read(&directory).unwrap();
+        let cases = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
         assert!(cases.len() >= 600, "{}", cases.len());
         let refused = cases.iter().filter(|case| !case.lines.is_empty()).count();
         assert!(refused >= 500, "{refused}");

@@ -1,9 +1,9 @@
 //! docs/environment.md: the words are in docs/environment.in.md, the variables in the one table of
 //! them, libomp-shim/variables.tsv.
 //!
-//! Lives here: the page, and whether others agree with the table: the cases of `cargo xtask
-//! env-cases`, and the runtimes that it says read a variable, too. What the library itself reads is
-//! held against the table by a test of its own (libomp-shim/src/omp/env/vars.rs).
+//! Lives here: the page, and whether the runtimes agree that the table says read a variable, too.
+//! What the library itself reads is held against the table by tests of its own
+//! (libomp-shim/src/omp/env/agreement.rs).
 //!
 //! Rejected: a table in Rust. This program would have to be built with the library, or read Rust.
 
@@ -13,10 +13,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-/// The table, the words of the page, and the variables that cases are made of.
+/// The table, and the words of the page.
 const TABLE: &str = "libomp-shim/variables.tsv";
 const WORDS: &str = "docs/environment.in.md";
-const CASES: &str = "conformance/environment/variables.tsv";
 
 /// The runtimes that others may read a variable, by the table's name, and where Debian has them.
 const RUNTIMES: [(&str, &str); 2] =
@@ -116,7 +115,7 @@ pub fn disagreements(root: &Path) -> Vec<String> {
         Ok(rows) => rows,
         Err(why) => return vec![why],
     };
-    let mut problems = untried(root, &rows).unwrap_or_else(|why| vec![why]);
+    let mut problems = Vec::new();
     for (runtime, file) in RUNTIMES {
         let claimed: Vec<&EnvironmentVariable> =
             rows.iter().filter(|row| row.also.iter().any(|name| name == runtime)).collect();
@@ -137,32 +136,6 @@ pub fn disagreements(root: &Path) -> Vec<String> {
         .find(|name| RUNTIMES.iter().all(|(runtime, _)| runtime != name));
     problems.extend(unknown.map(|name| format!("{TABLE}: nobody knows a runtime {name}")));
     problems
-}
-
-/// Variables of the table that no case tries, and those of cases that the table does not have.
-/// Forms for devices and misspelt names are tried beyond it.
-fn untried(root: &Path, rows: &[EnvironmentVariable]) -> Result<Vec<String>, String> {
-    let cases = fs::read_to_string(root.join(CASES)).map_err(|e| format!("{CASES}: {e}"))?;
-    let columns = cases
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| line.split('\t').collect::<Vec<&str>>());
-    let tried: BTreeSet<&str> = columns
-        .filter(|row| row.get(1).is_some_and(|groups| *groups != "nobody"))
-        .map(|row| row[0])
-        .collect();
-    let known: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let is_form = |name: &str| {
-        ["_ALL", "_DEV"]
-            .iter()
-            .any(|form| name.rsplit_once(form).is_some_and(|(base, _)| known.contains(base)))
-    };
-    let missing = known.difference(&tried).map(|name| format!("{CASES}: {name} of {TABLE} is not tried"));
-    let strange = tried
-        .iter()
-        .filter(|name| !known.contains(*name) && !is_form(name))
-        .map(|name| format!("{TABLE}: {name} of {CASES} is not in it"));
-    Ok(missing.chain(strange).collect())
 }
 
 /// Whether a program's text has this name as the end of a word.

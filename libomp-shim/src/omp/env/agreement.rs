@@ -1,5 +1,6 @@
 //! Tests that `libomp-shim/variables.tsv` and the tables of settings say the same: which variables
 //! there are, which name files, the names of their values, and what is used instead of a wrong one.
+//! What values mean is tried by `cargo xtask env-cases`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,6 +85,16 @@ fn the_rows_have_the_names_of_values() {
         }
     }
     assert!(compared > 12, "{compared}");
+}
+
+#[test]
+fn the_rows_say_what_is_used_instead() {
+    for (name, row) in rows() {
+        let says = row["instead"].replace("@PROCS@", "16").replace("@KIB@", "8192");
+        // What is not UTF-8 is wrong even where all texts are right.
+        let complaint = ["rubbish!", "a\u{FFFD}"].iter().find_map(|value| complaint(name, value));
+        assert!(complaint.is_some_and(|(_, instead)| instead.starts_with(&says)), "{name}: {says}");
+    }
 }
 
 #[test]

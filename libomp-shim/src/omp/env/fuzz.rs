@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use super::places::{PlacesSpec, places};
 use crate::omp::fuzz::reads;
 
-const VARIABLES: &str = include_str!("../../../../conformance/environment/variables.tsv");
+const VARIABLES: &str = include_str!("../../../variables.tsv");
+const FORMS: &str = include_str!("../../../../conformance/environment/forms.tsv");
 const VALUES: &str = include_str!("../../../../conformance/environment/values.tsv");
 const CORPUS: &str = include_str!("../../../../conformance/environment/corpus.txt");
 
@@ -83,16 +84,21 @@ fn many(usual: u64, mut one: impl FnMut(&mut FuzzChance)) {
     println!("{done} cases");
 }
 
+/// A column of a table.
+fn column(table: &'static str, at: usize) -> impl Iterator<Item = &'static str> {
+    let rows = table.lines().filter(|line| !line.starts_with('#'));
+    rows.filter_map(move |line| line.split('\t').nth(at))
+}
+
 fn names() -> Vec<&'static str> {
-    let names =
-        VARIABLES.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split('\t').next());
-    // This one makes others silent, and the next one reads files.
-    names.filter(|name| !["KMP_WARNINGS", "GANGWAY_TOPOLOGY", "OMPX_"].contains(name)).collect()
+    // One makes others silent, and one reads files; the others are no variables.
+    let left_out = ["KMP_WARNINGS", "GANGWAY_TOPOLOGY", "OMPX_", "variable"];
+    column(VARIABLES, 1).chain(column(FORMS, 0)).filter(|name| !left_out.contains(name)).collect()
 }
 
 fn values() -> Vec<&'static str> {
-    let short = VALUES.lines().filter(|line| !line.starts_with('#') && !line.contains("[["));
-    short.filter_map(|line| line.split('\t').nth(2)).collect()
+    let words = column(VARIABLES, 7).flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    column(VALUES, 2).filter(|value| !value.contains("[[")).chain(words).collect()
 }
 
 /// A value like one of `values`.
