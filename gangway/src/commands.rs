@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{IntoResettable, PossibleValuesParser, StyledStr};
 use clap::{Arg, ArgAction, Command, value_parser};
 
 use crate::words;
@@ -149,7 +149,14 @@ fn ask() -> Command {
         .arg(valued("library", "FILE", "The library").required(true).value_parser(value_parser!(PathBuf)))
 }
 
-fn valued(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+/// What is said of the policies, with their names.
+fn policies() -> String {
+    let [workers, devices] =
+        ["GANGWAY_VICTIM", "OMPX_SCHED"].map(|name| format!("{name}: {}", words::values_of(name).join(", ")));
+    format!("Whom a worker steals from ({workers}), or how devices are chosen ({devices})")
+}
+
+fn valued(name: &'static str, value: &'static str, help: impl IntoResettable<StyledStr>) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
@@ -168,7 +175,7 @@ fn links() -> Arg {
 
 fn mode() -> Arg {
     valued("mode", "MODE", "What the ranks are: devices of rank 0, devices of all, nothing")
-        .value_parser(PossibleValuesParser::new(["head", "spmd", "off"]))
+        .value_parser(PossibleValuesParser::new(words::values_of("OMPX_CLUSTER")))
         .default_value("head")
 }
 
@@ -202,7 +209,7 @@ fn under() -> Vec<Arg> {
 fn common() -> Vec<Arg> {
     let mut all = under();
     all.extend([
-        valued("policy", "P", "Whom a worker steals from (hybrid, history, random: GANGWAY_VICTIM), or how devices are chosen (least, rrmc, estmc, heftmc, ...: OMPX_SCHED)")
+        valued("policy", "P", policies())
             .value_parser(words::policy),
         valued("trace", "FILE", "Writes what the threads do into a file (GANGWAY_TRACE)"),
         valued("mpi", "WHICH", "Preloads the library that lets threads wait in MPI calls; that of the MPI that the program is linked with, or WHICH")

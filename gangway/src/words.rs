@@ -137,8 +137,20 @@ pub fn quoted(word: &OsStr) -> String {
     }
 }
 
-/// Whom a worker may steal from; other policies are for devices.
-const VICTIMS: [&str; 3] = ["hybrid", "history", "random"];
+/// The values that a variable of the library may have: the words of its row in the table of them.
+pub fn values_of(variable: &str) -> Vec<&'static str> {
+    const TABLE: &str = include_str!("../../libomp-shim/variables.tsv");
+    let mut rows = TABLE.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t'));
+    let column = rows.next().and_then(|mut heads| heads.position(|head| head == "values"));
+    let row = rows.find(|row| row.clone().nth(1) == Some(variable));
+    let cell = row.zip(column).and_then(|(mut row, column)| row.nth(column)).unwrap_or_default();
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// Whether a worker may choose by this policy whom it steals from; other policies are for devices.
+fn is_for_workers(policy: &str) -> bool {
+    values_of("GANGWAY_VICTIM").contains(&policy)
+}
 
 /// What `--threads`, `--policy`, `--trace` and `--env` set; those of `--env` last, so that they
 /// win.
@@ -146,7 +158,7 @@ pub fn variables(options: &ArgMatches) -> Vec<(String, String)> {
     let text = |name: &str| options.try_get_one::<String>(name).ok().flatten().cloned();
     let threads = text("threads").map(|n| ("OMP_NUM_THREADS".to_string(), n));
     let policy = text("policy").map(|p| {
-        let variable = if VICTIMS.contains(&p.as_str()) { "GANGWAY_VICTIM" } else { "OMPX_SCHED" };
+        let variable = if is_for_workers(&p) { "GANGWAY_VICTIM" } else { "OMPX_SCHED" };
         (variable.to_string(), p)
     });
     let trace = text("trace").map(|file| ("GANGWAY_TRACE".to_string(), file));
@@ -156,12 +168,10 @@ pub fn variables(options: &ArgMatches) -> Vec<(String, String)> {
 
 /// A policy by its name, of those two kinds.
 pub fn policy(text: &str) -> Result<String, String> {
-    let is_known = VICTIMS.contains(&text) || text.parse::<placement::choice::PlacementChoice>().is_ok();
+    let is_known = is_for_workers(text) || text.parse::<placement::choice::PlacementChoice>().is_ok();
     is_known.then(|| text.to_string()).ok_or_else(|| {
-        format!(
-            "neither {} (whom a worker steals from) nor one for devices: least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE",
-            VICTIMS.join(", ")
-        )
+        let [workers, devices] = ["GANGWAY_VICTIM", "OMPX_SCHED"].map(|name| values_of(name).join(", "));
+        format!("neither {workers} (whom a worker steals from) nor one for devices: {devices}")
     })
 }
 
@@ -193,6 +203,13 @@ mod tests {
             launchers.map(|w| w.display().to_string()).collect(),
             arguments.join(" "),
         )
+    }
+
+    #[test]
+    fn values_come_from_the_table() {
+        assert!(values_of("GANGWAY_VICTIM").starts_with(&["hybrid", "history", "random"]));
+        assert!(values_of("OMPX_SCHED").contains(&"heftmc[:lambda=X]"));
+        assert!(values_of("OMPX_SCHED_").is_empty());
     }
 
     #[test]
