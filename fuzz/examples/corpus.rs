@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use gangway::omp::fuzz::{escaped, inputs};
+use gangway::fuzz::{escaped, inputs};
 
 /// Longer inputs than this are not kept: they are read in each test run, and in reviews.
 const LONGEST: usize = 600;

@@ -1,7 +1,7 @@
 //! What the targets share. The judges are in the library, under its feature `fuzz`
-//! (`libomp-shim/src/omp/fuzz.rs`), where its tests show them what the search has kept.
+//! (`libomp-shim/src/fuzz.rs`), where its tests show them what the search has kept.
 
-use gangway::omp::fuzz::{JUDGES, Judge};
+use gangway::fuzz::{JUDGES, Judge};
 
 /// Shows an input to the judge of this name.
 ///

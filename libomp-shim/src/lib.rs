@@ -3,8 +3,11 @@
 //! Two storeys: [`omp`] is OpenMP's meaning, [`abi`] translates what each compiler calls into it.
 //! Dependencies point one way: `abi` → `omp` → the `ult` crate. [`memory`] is whence all of them
 //! have theirs. [`extensions`] names what `omp` is extended by.
+//! `fuzz` judges what reads a user's text, for tests and fuzzers only.
 pub mod abi;
 mod extensions;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod fuzz;
 pub mod omp;
 
 mod memory;

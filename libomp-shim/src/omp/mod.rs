@@ -23,7 +23,7 @@
 //! | [`trace`] | timelines: `GANGWAY_TRACE` |
 //! | [`report`], [`functions`] | messages to the user, names of functions for them |
 //! | [`extension`] | the extension points |
-//! | `fuzz` | judges of what reads a user's text, for tests and fuzzers only |
+//! | `judging` | what judges of texts share, for tests and fuzzers only |
 pub mod affinity;
 pub mod agents;
 pub mod alloc;
@@ -40,10 +40,10 @@ pub mod env;
 pub mod exit;
 pub mod extension;
 pub mod functions;
-#[cfg(any(test, feature = "fuzz"))]
-pub mod fuzz;
 pub mod group;
 pub mod icv;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod judging;
 pub mod lock;
 pub mod outside;
 pub mod parallel;

@@ -6,6 +6,7 @@
 //! | `order` | the order in which `KMP_AFFINITY` takes them |
 //! | `hint` | the `affinity` clause of tasks: for whom they are queued |
 //! | `format` | the lines that say where a thread is |
+//! | `judges` | what tests and fuzzers require of such lines |
 //! | `assign` | the policies `primary`, `close`, `spread`, as arithmetic |
 //!
 //! Nothing here binds a thread: that is the worker's business.
@@ -13,6 +14,8 @@
 mod assign;
 mod format;
 pub mod hint;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod judges;
 mod order;
 mod places;
 

@@ -1,6 +1,6 @@
 //! Tests with values by chance: whatever the environment says, it is read without a panic, in
-//! little time, and what is wrong gives lines of the usual form ([`crate::omp::fuzz`] is the
-//! judge). Where another way to tell right from wrong is short, the answers are compared, too.
+//! little time, and what is wrong gives lines of the usual form ([`super::judges`] judges
+//! it). Where another way to tell right from wrong is short, the answers are compared, too.
 //!
 //! The values begin with those of `conformance/environment/` and with its `corpus.txt`, which is
 //! also read as it is. They are changed without a look at the code's coverage; the crate in `fuzz/`
@@ -10,8 +10,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::judges::reads;
 use super::places::{PlacesSpec, places};
-use crate::omp::fuzz::reads;
 
 const VARIABLES: &str = include_str!("../../../variables.tsv");
 const FORMS: &str = include_str!("../../../../conformance/environment/forms.tsv");

@@ -21,7 +21,7 @@
 //! | `named`, `types` | enumerations with the names of their values; the types of the fields |
 //! | `shown` | how values are shown |
 //! | `files` | values that name files |
-//! | `fuzz`, `made_up` | tests by chance, and the machine that they are for |
+//! | `fuzz`, `judges`, `made_up` | tests by chance, what they require, and the machine that they are for |
 //!
 //! `getenv` at each use was rejected: programs change their environment while threads run.
 
@@ -36,6 +36,8 @@ mod files;
 #[cfg(test)]
 mod fuzz;
 mod hw_subset;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod judges;
 mod kmp_affinity;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod made_up;
@@ -63,8 +65,6 @@ pub use self::build::Settings;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::named::named;
 pub use self::places::PlacesSpec;
-#[cfg(any(test, feature = "fuzz"))]
-pub(crate) use self::places::places as parse_places;
 pub use self::rights::gained as rights_gained;
 pub use self::table::ShownLine;
 pub use self::threads::ThreadReserve;

@@ -1,9 +1,10 @@
-//! Variables: lines of the right form, one per variable; integers by their digits, lists of places
-//! by what they stand for in wide arithmetic.
+//! Judges of variables ([`crate::fuzz`]): lines of the right form, one per variable; integers by
+//! their digits, lists of places by what they stand for in wide arithmetic.
 
-use super::in_time;
-use crate::omp::env::made_up::build;
-use crate::omp::env::{PlacesSpec, parse_places};
+use super::PlacesSpec;
+use super::made_up::build;
+use super::places::places as parse_places;
+use crate::omp::judging::in_time;
 
 /// Makes others silent; is no variable of the environment's alone.
 const LEFT_OUT: [&str; 1] = ["KMP_WARNINGS"];

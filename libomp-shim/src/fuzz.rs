@@ -4,9 +4,12 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `environment` | all variables at once, by lines `NAME=value`; lists of places |
-//! | `formats` | `OMP_AFFINITY_FORMAT`, and the buffers that expanded ones are copied to |
+//! | `omp/env/judges` | all variables at once, by lines `NAME=value`; lists of places |
+//! | `omp/affinity/judges` | `OMP_AFFINITY_FORMAT`, and the buffers that expanded ones are copied to |
 //! | `files` | machines (`GANGWAY_TOPOLOGY`), rates, recorded graphs, placements by hand |
+//!
+//! What lives here: the list of all judges, and the judges of other crates' readers. A judge of
+//! `omp` lies beside the code that it judges.
 //!
 //! A *judge* takes bytes and panics where something is wrong. Judges serve two users. One is the
 //! search that is guided by the code's coverage (the crate in `fuzz/`, a nightly compiler). The
@@ -14,14 +17,10 @@
 //! (`fuzz/corpus/*.txt`). So this is compiled for tests and with the feature `fuzz` only, and is in
 //! no library that is shipped.
 
-use core::fmt::Debug;
-use std::time::Duration;
+use crate::omp::affinity::judges::formats;
+use crate::omp::env::judges::{environment, places};
 
-mod environment;
 mod files;
-mod formats;
-
-pub use self::environment::{environment, places, reads};
 
 /// Looks at an answer for these bytes.
 pub type Judge = fn(&[u8]);
@@ -30,32 +29,12 @@ pub type Judge = fn(&[u8]);
 pub const JUDGES: [(&str, Judge); 7] = [
     ("environment", environment),
     ("places", places),
-    ("formats", formats::formats),
+    ("formats", formats),
     ("machines", files::machines),
     ("rates", files::rates),
     ("graphs", files::graphs),
     ("manual", files::manual),
 ];
-
-/// Slower than this is a hang in the making; the tests are built without optimisation.
-const SLOW: Duration = Duration::from_secs(5);
-
-/// Asks, and sees to it that the answer did not take long. In the thread's own time: a machine with
-/// more to do is no find.
-fn in_time<T>(what: &(impl Debug + ?Sized), ask: impl FnOnce() -> T) -> T {
-    let start = own_time();
-    let answer = ask();
-    let took = own_time() - start;
-    assert!(took < SLOW, "{what:.1000?} took {took:?}");
-    answer
-}
-
-fn own_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` may be written.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
-}
 
 /// The inputs of a corpus: one a line, in which bytes beyond ASCII's letters and signs, and the
 /// backslash, are written as `\xNN`.
@@ -92,13 +71,13 @@ mod tests {
     use super::*;
 
     const CORPORA: [&str; JUDGES.len()] = [
-        include_str!("../../../fuzz/corpus/environment.txt"),
-        include_str!("../../../fuzz/corpus/places.txt"),
-        include_str!("../../../fuzz/corpus/formats.txt"),
-        include_str!("../../../fuzz/corpus/machines.txt"),
-        include_str!("../../../fuzz/corpus/rates.txt"),
-        include_str!("../../../fuzz/corpus/graphs.txt"),
-        include_str!("../../../fuzz/corpus/manual.txt"),
+        include_str!("../../fuzz/corpus/environment.txt"),
+        include_str!("../../fuzz/corpus/places.txt"),
+        include_str!("../../fuzz/corpus/formats.txt"),
+        include_str!("../../fuzz/corpus/machines.txt"),
+        include_str!("../../fuzz/corpus/rates.txt"),
+        include_str!("../../fuzz/corpus/graphs.txt"),
+        include_str!("../../fuzz/corpus/manual.txt"),
     ];
 
     #[test]

@@ -1,8 +1,8 @@
-//! Formats of affinity lines.
+//! The judge of formats of affinity lines ([`crate::fuzz`]).
 
 use core::ffi::c_char;
 
-use crate::omp::affinity::{Facts, copy_out, copy_out_fortran, expand};
+use super::{Facts, copy_out, copy_out_fortran, expand};
 
 const FACTS: Facts<'_> = Facts {
     team_num: 1,
