@@ -5,10 +5,10 @@
 use placement::order::Id;
 
 use super::flags::STAYS_RESIDENT;
-use super::place::admission;
+use super::place::{admission, policies};
 use super::spaces::SpacesOfDevices;
 use super::{array, borrowed, chain, ranks, resident, transfer};
-use crate::omp::env;
+use crate::omp::env::{self, PolicyName};
 use crate::omp::extension::memory::DeviceMemory;
 use crate::omp::extension::offload::{Items, NodeMark, Offload};
 use crate::omp::extension::tools::device::ToolDevice;
@@ -26,6 +26,10 @@ impl Offload for Devices {
 
     fn host_looks(&self) {
         resident::give_back();
+    }
+
+    fn policy(&self, text: &str) -> Result<PolicyName, String> {
+        policies::named(text)
     }
 
     fn count(&self) -> i32 {

@@ -1,22 +1,21 @@
 //! Variables about devices: which there are, and what they are used for. Those of single devices
 //! (`<NAME>_DEV`) are in `per_device`, those of ranks in `ranks`.
 
-use placement::choice::PlacementChoice;
-
+use super::super::extension::offload;
 use super::files::{
     always, anchor, anchor_driver, anchor_policy, anchor_rates, names_driver, names_policy, names_rates,
 };
 use super::named::named;
 use super::shown::{if_any, name, plain, size};
 use super::table::settings;
-use super::types::{CudaDriver, DeviceKinds, TargetOffload};
+use super::types::{CudaDriver, DeviceKinds, PolicyName, TargetOffload};
 use super::value::{at_most, count, one_of, size as bytes, text};
-
-/// The most bytes in idle copies that a device keeps, if the user names no number.
-pub const USUAL_MOST: u64 = 1 << 30;
 
 /// The most devices that `GANGWAY_HOST_DEVICES` makes.
 pub const MOST_HOST_DEVICES: u32 = 64;
+
+/// The most bytes in resident copies that no region uses, per device, if the user names no number.
+pub const USUAL_MOST: u64 = 1 << 30;
 
 settings! {
     /// Devices, and how target regions use them.
@@ -38,8 +37,7 @@ settings! {
         /// Which kinds of devices may be used.
         kinds: DeviceKinds = read(OMPX_DEVICES, "using all", named).or(DeviceKinds::All), shown(name);
         /// How regions are placed whose device is the runtime's choice.
-        placement: PlacementChoice =
-            read(OMPX_SCHED, "using least", str::parse::<PlacementChoice>).or(PlacementChoice::Least),
+        placement: PolicyName = read(OMPX_SCHED, "using least", offload::policy).or(PolicyName::of("least")),
             shown(plain), file(names_policy => anchor_policy);
         /// The file that keeps their graph.
         graph_file: Option<String> = read(OMPX_GRAPH, "none is kept", text).or(None),
@@ -147,22 +145,8 @@ mod tests {
             (good(&[]).devices.rates, good(&[("OMPX_RATES", "r.txt")]).devices.rates),
             (None, Some("r.txt".into()))
         );
-        let all =
-            [("OMPX_SCHED", "HEFTMC:lambda=0.7"), ("OMPX_GRAPH", "g.txt"), ("OMPX_DEVICE_MEMORY", "3M")];
-        assert_eq!(read(&all), ("heftmc:lambda=0.7".into(), Some("g.txt".into()), Some(3 << 20)));
-        let (settings, lines) = build(&[("OMPX_SCHED", "heftmc:lambda=2")]);
-        assert_eq!(settings.devices.placement, PlacementChoice::Least);
-        assert_eq!(
-            lines,
-            ["OMPX_SCHED='heftmc:lambda=2': 'lambda=2' is not lambda= and a number from 0 to 1; using least"]
-        );
-        let (_, lines) = build(&[("OMPX_SCHED", "fastest")]);
-        assert!(
-            lines.len() == 1
-                && lines[0].contains("rrmc, estmc, heftmc")
-                && lines[0].ends_with("; using least"),
-            "{lines:?}"
-        );
+        let all = [("OMPX_SCHED", "rrmc"), ("OMPX_GRAPH", "g.txt"), ("OMPX_DEVICE_MEMORY", "3M")];
+        assert_eq!(read(&all), ("rrmc".into(), Some("g.txt".into()), Some(3 << 20)));
     }
 
     #[test]

@@ -3,9 +3,8 @@
 //! Names become absolute when the environment is read, because a daemon changes its directory later.
 //! Which tables have such values, their rows say (`file(names => anchor)`).
 
-use placement::choice::PlacementChoice;
-
-use super::types::{CudaDriver, VerboseInit};
+use super::types::{CudaDriver, PolicyFile, PolicyName, VerboseInit};
+use crate::omp::extension::offload;
 use crate::omp::user_files::absolute;
 
 /// Every value is a name.
@@ -67,17 +66,15 @@ pub fn anchor_libraries(files: &mut [String]) {
 
 /// Whether a placement policy comes from a file.
 pub fn names_policy(value: &str) -> bool {
-    value
-        .parse()
-        .is_ok_and(|choice| matches!(choice, PlacementChoice::Manual(_) | PlacementChoice::Library(_)))
+    offload::policy(value).is_ok_and(|policy| policy.file.is_some())
 }
 
 /// The file of a placement policy.
-pub fn anchor_policy(choice: &mut PlacementChoice) {
-    match choice {
-        PlacementChoice::Manual(file) => *file = absolute(file),
-        PlacementChoice::Library(file) => anchor_library(file),
-        _ => {}
+pub fn anchor_policy(policy: &mut PolicyName) {
+    match &mut policy.file {
+        Some(PolicyFile::Text(file)) => *file = absolute(file),
+        Some(PolicyFile::Library(file)) => anchor_library(file),
+        None => {}
     }
 }
 

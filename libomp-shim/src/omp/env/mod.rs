@@ -31,7 +31,7 @@ mod allocator;
 mod binding;
 mod build;
 mod described;
-pub mod devices;
+mod devices;
 mod files;
 #[cfg(test)]
 mod fuzz;
@@ -62,6 +62,7 @@ use std::sync::{Once, OnceLock};
 use self::devices::DeviceSettings;
 
 pub use self::build::Settings;
+pub use self::devices::USUAL_MOST;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::named::named;
 pub use self::places::PlacesSpec;

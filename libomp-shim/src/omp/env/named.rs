@@ -1,7 +1,6 @@
 //! Enumerations whose values have names for users. The names stand once, with the values: a
 //! variable's parser, its complaint about a wrong value, and the display take them from there.
 
-use placement::steal::Amount;
 use ult::victim::VictimKind;
 
 use super::value::one_of;
@@ -47,9 +46,4 @@ pub(super) use with_names;
 
 impl Named for VictimKind {
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-}
-
-impl Named for Amount {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("off", Self::Nothing), ("half", Self::Half), ("one", Self::One)];
 }

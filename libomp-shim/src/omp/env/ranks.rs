@@ -1,13 +1,12 @@
 //! Variables about MPI ranks.
 
-use placement::steal::Amount;
 use ult::victim::VictimKind;
 
 use super::files::{always, anchor};
 use super::named::named;
 use super::shown::{if_any, name};
 use super::table::settings;
-use super::types::ClusterMode;
+use super::types::{ClusterMode, StealAmount};
 use super::value::{boolean, one_of, text};
 
 settings! {
@@ -24,13 +23,13 @@ settings! {
         /// A thread whose task waits in MPI runs other tasks.
         task_aware_mpi: bool = read(OMPX_TASK_AWARE_MPI, "using false", boolean).or(false);
         /// How much of what waits a rank with little to do is given.
-        steal: Amount = read(OMPX_STEAL, "using off", named).or(Amount::Nothing), shown(name);
+        steal: StealAmount = read(OMPX_STEAL, "using off", named).or(StealAmount::Nothing), shown(name);
         /// Whom it asks.
         steal_victim: VictimKind =
             read(OMPX_STEAL_VICTIM, "using hybrid", named).or(VictimKind::Hybrid), shown(name);
         /// How many of the mobile objects that no worker has time for a rank with nothing to do is
         /// given.
-        balance: Amount = read(OMPX_BALANCE, "using off", named).or(Amount::Nothing), shown(name);
+        balance: StealAmount = read(OMPX_BALANCE, "using off", named).or(StealAmount::Nothing), shown(name);
         /// The file that names persistent tasks.
         tasks: Option<String> = read(OMPX_TASKS, "there is none", text).or(None),
             shown(if_any), file(always => anchor);
@@ -71,11 +70,11 @@ mod tests {
             let s = good(vars);
             (s.ranks.steal, s.ranks.steal_victim)
         };
-        assert_eq!(read(&[]), (Amount::Nothing, VictimKind::Hybrid));
-        assert_eq!(read(&[("OMPX_STEAL", "half")]).0, Amount::Half);
+        assert_eq!(read(&[]), (StealAmount::Nothing, VictimKind::Hybrid));
+        assert_eq!(read(&[("OMPX_STEAL", "half")]).0, StealAmount::Half);
         assert_eq!(
             (good(&[]).ranks.balance, good(&[("OMPX_BALANCE", "ONE")]).ranks.balance),
-            (Amount::Nothing, Amount::One)
+            (StealAmount::Nothing, StealAmount::One)
         );
         assert_eq!(
             build(&[("OMPX_BALANCE", "on")]).1,
@@ -83,16 +82,16 @@ mod tests {
         );
         assert_eq!(
             read(&[("OMPX_STEAL", "One"), ("OMPX_STEAL_VICTIM", "history")]),
-            (Amount::One, VictimKind::History)
+            (StealAmount::One, VictimKind::History)
         );
         assert_eq!(
             read(&[("OMPX_STEAL", "off"), ("GANGWAY_VICTIM", "random")]),
-            (Amount::Nothing, VictimKind::Hybrid)
+            (StealAmount::Nothing, VictimKind::Hybrid)
         );
         let (settings, lines) = build(&[("OMPX_STEAL", "all"), ("OMPX_STEAL_VICTIM", "nearest")]);
         assert_eq!(
             (settings.ranks.steal, settings.ranks.steal_victim),
-            (Amount::Nothing, VictimKind::Hybrid)
+            (StealAmount::Nothing, VictimKind::Hybrid)
         );
         assert_eq!(lines[0], "OMPX_STEAL='all': not one of off, half, one; using off");
         assert!(lines.len() == 2 && lines[1].starts_with("OMPX_STEAL_VICTIM='nearest': "), "{lines:?}");

@@ -1,5 +1,7 @@
 //! The types of [`super::Settings`]' fields.
 
+use core::fmt::{Display, Formatter};
+
 use super::named::{Named, with_names};
 
 /// `wait-policy-var`: what waiting threads do.
@@ -44,7 +46,51 @@ impl SpinSetting {
     pub const DEFAULT: SpinSetting = SpinSetting::Learnt { least: 50, most: 2000 };
 }
 
+/// A placement policy (`OMPX_SCHED`). Only devices know what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyName {
+    /// The policy, with its parameters.
+    pub policy: String,
+    /// The file that it comes from.
+    pub file: Option<PolicyFile>,
+}
+
+/// The file that a placement policy comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyFile {
+    /// A text.
+    Text(String),
+    /// A shared object.
+    Library(String),
+}
+
+impl PolicyName {
+    /// The policy of this name, which comes from no file.
+    pub fn of(policy: &str) -> Self {
+        Self { policy: policy.into(), file: None }
+    }
+}
+
+impl Display for PolicyName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> core::fmt::Result {
+        match &self.file {
+            None => f.write_str(&self.policy),
+            Some(PolicyFile::Text(file) | PolicyFile::Library(file)) => write!(f, "{}:{file}", self.policy),
+        }
+    }
+}
+
 with_names! {
+    /// How much of what waits is given away at once (`OMPX_STEAL`, `OMPX_BALANCE`).
+    pub enum StealAmount {
+        /// Nothing, and nothing waits.
+        Nothing = "off",
+        /// Half of what waits, rounded up.
+        Half = "half",
+        /// One.
+        One = "one",
+    }
+
     /// `target-offload-var`. The discriminants are those that LLVM's libraries tell each other.
     #[repr(u8)]
     pub enum TargetOffload {

@@ -6,6 +6,7 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::super::depend::Dependence;
+use super::super::env::PolicyName;
 use super::super::stats::Counters;
 use super::super::task::{Task, TaskFlags};
 use super::super::thread::CurrentThread;
@@ -32,6 +33,15 @@ pub trait Offload: Sync {
 
     /// See [`host_looks`]. Some device has a copy ([`COPIES`]). The running thread may wait here.
     fn host_looks(&self) {}
+
+    /// Returns the placement policy that a text names. Any thread; the environment may not have been
+    /// read.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    fn policy(&self, text: &str) -> Result<PolicyName, String> {
+        Ok(PolicyName::of(text))
+    }
 
     /// Returns the number of devices that may be used. Any thread, also before the first OpenMP
     /// call.
@@ -201,6 +211,14 @@ pub fn child_made(parent: &Task, child: &Task, flags: TaskFlags) -> TaskFlags {
 #[cold]
 pub fn has_room() -> bool {
     linked().offload.has_room()
+}
+
+/// See [`Offload::policy`].
+///
+/// # Errors
+/// As there.
+pub fn policy(text: &str) -> Result<PolicyName, String> {
+    linked().offload.policy(text)
 }
 
 /// The number of devices that may be used (`omp_get_num_devices`). It is also the number of the

@@ -19,7 +19,7 @@ use placement::steal::{Amount, DEPTHS, RankRange, StealQueue};
 use super::one_shot::OneShot;
 use super::{PlacedRegion, Reservation, policies};
 use crate::omp::device::{DeviceSlot, ranks, usable};
-use crate::omp::env;
+use crate::omp::env::{self, StealAmount};
 
 static QUEUE: Mutex<Option<StealQueue<HeldRegion>>> = Mutex::new(None);
 /// How many regions wait.
@@ -68,10 +68,19 @@ pub fn waiting() -> usize {
     LENGTH.load(Ordering::Relaxed)
 }
 
+/// How much a thief is given at once.
+pub fn amount() -> Amount {
+    match env::settings().ranks.steal {
+        StealAmount::Nothing => Amount::Nothing,
+        StealAmount::Half => Amount::Half,
+        StealAmount::One => Amount::One,
+    }
+}
+
 /// Do regions wait here at all? They do only if another rank could steal them. Regions for GPUs
 /// have a queue of their own ([`super::admission`]).
 pub fn is_used() -> bool {
-    env::settings().ranks.steal != Amount::Nothing
+    amount() != Amount::Nothing
         && ranks::place().is_some_and(|place| place.devices > 1)
         && !usable().is_empty()
 }
@@ -157,7 +166,7 @@ pub fn steal(device: usize) -> usize {
         queue.is_empty()
     });
     let Some(slot) = usable().get(device).filter(|_| !is_empty) else { return 0 };
-    let (amount, limit, window) = (env::settings().ranks.steal, env::settings().devices.memory, window(slot));
+    let (amount, limit, window) = (amount(), env::settings().devices.memory, window(slot));
     let policy = policies::in_force(usable().len(), limit);
     let stolen = with(|queue| queue.steal(device, amount, window, |held| held.carry_over(slot, limit)));
     drop(policy);

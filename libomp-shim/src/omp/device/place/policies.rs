@@ -9,6 +9,7 @@ use placement::policy::{PlacementPolicy, PlacementRequest, View};
 
 use super::{graph, library};
 use crate::omp::device::{DeviceOwner, ranks, usable};
+use crate::omp::env::{PolicyFile, PolicyName};
 use crate::omp::{env, report, user_files};
 
 /// A policy, and whether regions may move from the device that it has chosen.
@@ -55,7 +56,8 @@ impl InForce {
 pub fn in_force(devices: usize, memory: Option<u64>) -> InForce {
     let mut policy = policy();
     policy.get_or_insert_with(|| {
-        make(&env::settings().devices.placement, devices, memory).unwrap_or_else(|why| instead(&why))
+        of_text(&env::settings().devices.placement.to_string(), devices, memory)
+            .unwrap_or_else(|why| instead(&why))
     });
     InForce(policy)
 }
@@ -73,9 +75,29 @@ fn instead(why: &str) -> Placing {
 /// # Errors
 /// The reason why the policy cannot be put in force.
 pub fn set(text: &str, devices: usize, memory: Option<u64>) -> Result<(), String> {
-    let made = make(&text.parse::<PlacementChoice>()?, devices, memory)?;
+    let made = of_text(text, devices, memory)?;
     *policy() = Some(made);
     Ok(())
+}
+
+/// The policy that a text names, as the host keeps it.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn named(text: &str) -> Result<PolicyName, String> {
+    Ok(match text.parse()? {
+        PlacementChoice::Manual(file) => {
+            PolicyName { policy: "manual".into(), file: Some(PolicyFile::Text(file)) }
+        }
+        PlacementChoice::Library(file) => {
+            PolicyName { policy: "library".into(), file: Some(PolicyFile::Library(file)) }
+        }
+        other => PolicyName::of(&other.to_string()),
+    })
+}
+
+fn of_text(text: &str, devices: usize, memory: Option<u64>) -> Result<Placing, String> {
+    make(&text.parse()?, devices, memory)
 }
 
 fn make(choice: &PlacementChoice, devices: usize, memory: Option<u64>) -> Result<Placing, String> {
@@ -112,4 +134,29 @@ fn by_hand(file: &str, devices: usize) -> Result<Box<dyn PlacementPolicy>, Strin
     };
     let found = manual::parse(&text).and_then(|lines| manual::devices(&lines, device));
     Ok(Box::new(ByHand::new(found?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_means_the_same_by_the_name_that_the_host_keeps() {
+        let cases = [
+            ("Least", "least", false),
+            ("HEFTMC:lambda=0.7", "heftmc:lambda=0.7", false),
+            ("manual:a:b", "manual:a:b", true),
+            ("LIBRARY:./x.so", "library:./x.so", true),
+        ];
+        for (text, kept, has_file) in cases {
+            let name = named(text).expect("a policy");
+            assert_eq!((name.to_string().as_str(), name.file.is_some()), (kept, has_file));
+            assert_eq!(text.parse::<PlacementChoice>(), kept.parse());
+        }
+        assert_eq!(
+            named("heftmc:lambda=2"),
+            Err("'lambda=2' is not lambda= and a number from 0 to 1".into())
+        );
+        assert!(named("fastest").is_err_and(|why| why.contains("rrmc, estmc, heftmc")));
+    }
 }

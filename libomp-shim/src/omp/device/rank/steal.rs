@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
 use mpi_bridge::table::BridgeMessage;
-use placement::steal::{Amount, RankRange, Thief, Tip};
+use placement::steal::{RankRange, Thief, Tip};
 use ult::topology::distance::FARTHEST;
 use ult::victim::{Selector, VictimPolicy};
 
@@ -25,7 +25,7 @@ use super::remote::lock;
 use super::wire::{WireReader, verb};
 use super::{CLUSTER, Cluster, device_count, first_device};
 use crate::omp::device::place::held;
-use crate::omp::env;
+use crate::omp::env::{self, StealAmount};
 
 /// A rank's part in stealing.
 pub struct RankStealing {
@@ -136,7 +136,7 @@ fn place(cluster: &Cluster) -> Option<RankRange> {
 /// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its
 /// message.
 pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
-    if env::settings().ranks.steal == Amount::Nothing {
+    if env::settings().ranks.steal == StealAmount::Nothing {
         return;
     }
     if stolen {
@@ -151,7 +151,7 @@ pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
 
 /// A region of this rank has ended. Called while it counts as busy.
 pub fn region_ended(cluster: &Cluster) {
-    if env::settings().ranks.steal == Amount::Nothing {
+    if env::settings().ranks.steal == StealAmount::Nothing {
         return;
     }
     cluster.stealing.thief(Thief::region_ended);

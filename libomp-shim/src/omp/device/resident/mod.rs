@@ -40,7 +40,6 @@ use super::table::{MappedRange, MappingTable};
 use super::transfer::{self, TransferBatch};
 use super::{DeviceSlot, chain, statics};
 use crate::omp::env;
-use crate::omp::env::devices::USUAL_MOST;
 use crate::omp::extension::offload::{self, host_looks};
 use crate::omp::root;
 use crate::omp::task::{self, Task};
@@ -56,7 +55,7 @@ static ON: AtomicBool = AtomicBool::new(false);
 /// Some regions may have left resident copies.
 static USED: AtomicBool = AtomicBool::new(false);
 /// The most bytes in idle copies that a device keeps.
-static MOST: AtomicU64 = AtomicU64::new(USUAL_MOST);
+static MOST: AtomicU64 = AtomicU64::new(env::USUAL_MOST);
 
 /// The process that keeps resident copies, by [`ult::pool::generation`]. The child of a fork has no
 /// part in them.

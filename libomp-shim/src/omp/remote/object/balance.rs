@@ -22,14 +22,14 @@ use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use placement::steal::{Amount, Thief};
+use placement::steal::Thief;
 
 use super::super::{RemoteHandle, me};
 use super::local::NextRequest;
 use super::{run, table, wire};
 use crate::omp::device::rank::steal::Seeker;
 use crate::omp::device::rank::{Cluster, cluster};
-use crate::omp::env;
+use crate::omp::env::{self, StealAmount};
 
 /// Vain questions in a row after which a rank asks no more. When it is notified of objects, it asks
 /// for them at once and does not pass the notice on: the rank that has objects notifies all ranks
@@ -40,7 +40,7 @@ const TRIES: u32 = 2;
 static TOKENS: AtomicUsize = AtomicUsize::new(0);
 /// What the program wants: 0 nothing was said, else 1 and the amount's place in [`AMOUNTS`].
 static WANTED: AtomicU8 = AtomicU8::new(0);
-const AMOUNTS: [Amount; 3] = [Amount::Nothing, Amount::One, Amount::Half];
+const AMOUNTS: [StealAmount; 3] = [StealAmount::Nothing, StealAmount::One, StealAmount::Half];
 /// Ranks in [`BalanceState::hungry`]; `usize::MAX` before the list is made.
 static HUNGRY: AtomicUsize = AtomicUsize::new(usize::MAX);
 
@@ -102,14 +102,14 @@ fn with<R>(cluster: &Cluster, work: impl FnOnce(&mut BalanceState) -> R) -> R {
 }
 
 /// From here on this rank gives and takes so much.
-pub fn set(amount: Amount) {
+pub fn set(amount: StealAmount) {
     let place = AMOUNTS.iter().position(|&other| other == amount).unwrap_or(0);
     // ORDERING: Relaxed; a setting that guards nothing.
     WANTED.store(1 + place as u8, Ordering::Relaxed);
 }
 
 /// How much this rank gives and takes.
-fn amount() -> Amount {
+fn amount() -> StealAmount {
     // ORDERING: Relaxed, see `set`.
     match WANTED.load(Ordering::Relaxed) {
         0 => env::settings().ranks.balance,
@@ -119,7 +119,7 @@ fn amount() -> Amount {
 
 /// The other ranks, if there are any and objects are to be balanced.
 fn others() -> Option<&'static Cluster> {
-    cluster().filter(|cluster| cluster.ranks > 1 && amount() != Amount::Nothing)
+    cluster().filter(|cluster| cluster.ranks > 1 && amount() != StealAmount::Nothing)
 }
 
 /// A token is left to the team.
@@ -175,9 +175,9 @@ pub fn look(first: Option<u32>) {
 /// `thief` asks. In the handler of its message.
 pub fn asked(thief: u32) {
     let most = match amount() {
-        Amount::Nothing => 0,
-        Amount::One => spare().min(1),
-        Amount::Half => spare().div_ceil(2),
+        StealAmount::Nothing => 0,
+        StealAmount::One => spare().min(1),
+        StealAmount::Half => spare().div_ceil(2),
     };
     let given = if most == 0 { Vec::new() } else { give(thief, most) };
     if let Some(cluster) = cluster().filter(|_| given.is_empty()) {
