@@ -14,7 +14,7 @@ use crate::omp::report;
 
 /// The GPUs of the driver that the user has named; none without one. What goes wrong is said in a
 /// line, behind `who`.
-pub(super) fn devices(named: Option<&CudaDriver>, who: &str) -> Vec<Box<dyn Device>> {
+pub fn devices(named: Option<&CudaDriver>, who: &str) -> Vec<Box<dyn Device>> {
     let Some(named) = named else { return Vec::new() };
     let (gpus, lines) =
         open(named).unwrap_or_else(|why| (Vec::new(), vec![format!("OMPX_CUDA: {why}; there are no GPUs")]));
