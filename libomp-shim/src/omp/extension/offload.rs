@@ -76,8 +76,8 @@ pub trait Offload: Sync {
     /// See [`task_begins`]. The task is the running one.
     fn task_begins(&self, _task: &Task) {}
 
-    /// The code of the running task has ended, which has [`TaskFlags::QUEUES`], or one of
-    /// [`TaskFlags::ANY_AT_END`]. The task is complete after this call, which may wait.
+    /// The code of the running task has ended. The task has [`TaskFlags::QUEUES`] or one of
+    /// [`TaskFlags::ANY_AT_END`]. It becomes complete after this call, which may wait.
     fn task_ends(&self) {}
 
     /// The running task `parent` makes `child`, and has [`TaskFlags::WISHES`]. `flags` are the
@@ -97,8 +97,8 @@ pub trait Offload: Sync {
         None
     }
 
-    /// One task waits for another one. Both have marks. Neither is complete, and the first one has
-    /// not begun.
+    /// One task waits for another one. Both have marks. The first one has not begun, and the other
+    /// one may be complete already.
     fn node_follows(&self, _node: NodeMark, _before: NodeMark) {}
 
     /// The task with this mark is complete.
