@@ -1,8 +1,9 @@
 //! Events of the runtime, of which consumers are notified: tools by the standard's interface
 //! (OMPT), and the trace.
 //!
-//! What lives here: the events, the words that tools keep with threads, teams and tasks, and the
-//! hooks that notify. What may not: anything that the runtime itself needs to work.
+//! What lives here: the extension behind [`crate::omp::extension::tools`]. That is the events as
+//! consumers hear of them, and what is kept with threads, teams and tasks. What may not: anything
+//! that the runtime itself needs to work, and devices, which report as the host does.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -10,13 +11,13 @@
 //! | `event` | the events: what they say, and [`Consumer`], which is notified of them |
 //! | `first` | what is reported once, before anything else |
 //! | `record` | what is kept with threads, teams and tasks for consumers |
-//! | `code` | where in the program a call comes from; calls whose frames are known |
-//! | `hook` | what the rest of `omp` and the fronts call, by construct |
+//! | `code` | where in the program a call comes from |
+//! | `hook` | the events as the host reports them, by construct, and what consumers hear of that |
 //! | `ompt` | tools: OMPT (5.2 §19) |
 //!
-//! **What it costs.** While no consumer is notified, a hook is one load of a word that hardly ever
-//! changes ([`watch`]), and a branch that is not taken; everything else is out of line. The short
-//! paths (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together,
+//! **What it costs.** While no consumer is notified, an event of the host is one load of a word that
+//! hardly ever changes ([`watch`]), and a branch that is not taken; everything else is out of line.
+//! The short paths (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together,
 //! and have a second form for all of them. Where events come in pairs that several threads agree
 //! on, a region uses [`Plan::notified`](super::team::Plan) instead of that word. Its value is fixed
 //! when the region is forked. For example, a member waits for the end of a region only if its
@@ -32,10 +33,10 @@
 //! **What a consumer may do.** It is called in the name of the thread that the event says, on that
 //! code's stack, running with its TLS block: its thread-local variables are those of the OpenMP
 //! thread. No lock of the runtime is held, but that of the list of workers at the program's end,
-//! and a device's own (`hook::device`). It may block for a short time, allocate, and call inquiry
-//! functions; it may not wait for other OpenMP threads, call constructs, or unwind. Between two
-//! events of a thread the kernel thread may have changed only if the thread's worker was handed
-//! over (`stall.md`).
+//! and a device's own ([`crate::omp::extension::tools::device`]). It may block for a short time,
+//! allocate, and call inquiry functions; it may not wait for other OpenMP threads, call constructs,
+//! or unwind. Between two events of a thread the kernel thread may have changed only if the thread's
+//! worker was handed over (`stall.md`).
 //!
 //! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread. Thread 0 of a team is the
 //! thread that forked it ([`record::thread_for_tools`]). Each other member is a thread of its own,
