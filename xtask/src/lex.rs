@@ -111,14 +111,14 @@ pub fn names(code: &str) -> impl Iterator<Item = &str> {
 
 /// A name, a number, `::`, or any other mark of code, and its line from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token<'a> {
+pub struct CodeToken<'a> {
     pub text: &'a str,
     pub line: usize,
 }
 
 /// The tokens of the code in `source`. Comments, strings, character literals and lifetimes are left
 /// out.
-pub fn tokens(source: &str) -> Vec<Token<'_>> {
+pub fn tokens(source: &str) -> Vec<CodeToken<'_>> {
     let mut found = Vec::new();
     let mut line = 1;
     for (class, stretch) in stretches(source) {
@@ -130,7 +130,7 @@ pub fn tokens(source: &str) -> Vec<Token<'_>> {
     found
 }
 
-fn tokens_of_code<'a>(code: &'a str, mut line: usize, found: &mut Vec<Token<'a>>) {
+fn tokens_of_code<'a>(code: &'a str, mut line: usize, found: &mut Vec<CodeToken<'a>>) {
     let (bytes, mut at) = (code.as_bytes(), 0);
     let name_end = |from: usize| from + bytes[from..].iter().take_while(|&&byte| is_name(byte)).count();
     while let Some(c) = code[at..].chars().next() {
@@ -144,7 +144,7 @@ fn tokens_of_code<'a>(code: &'a str, mut line: usize, found: &mut Vec<Token<'a>>
             line += 1;
         }
         if c != '\'' && !c.is_whitespace() {
-            found.push(Token { text: &code[at..end], line });
+            found.push(CodeToken { text: &code[at..end], line });
         }
         at = end;
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use super::components::components;
 use super::rust_files;
-use crate::lex::{self, Token};
+use crate::lex::{self, CodeToken};
 
 /// Words of items that may end with a brace. Commas inside of such items do not end them.
 const ITEMS_WITH_BRACES: [&str; 9] =
@@ -137,7 +137,7 @@ impl CodePath {
 
 /// Goes through the tokens of a file.
 struct FileReader<'a> {
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<CodeToken<'a>>,
     at: usize,
     /// The module of the code at `at`: the file's, or one in braces inside of it.
     module: ModulePath,
