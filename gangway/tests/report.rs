@@ -86,7 +86,7 @@ fn names_from_files_do_not_reach_the_terminal_as_they_are() {
 fn greedy() -> Vec<u8> {
     let (count, name) = (16_000_usize, 256 << 10);
     let mut bytes = vec![0; 64 + 2 * 56];
-    bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     (bytes[16], bytes[18], bytes[0x20], bytes[0x36], bytes[0x38]) = (3, 62, 64, 56, 2);
     let entry = |tag: u64, value: u64| [tag.to_le_bytes(), value.to_le_bytes()].concat();
     let strings = (bytes.len() + 16 * (count + 3)) as u64;

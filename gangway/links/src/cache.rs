@@ -9,8 +9,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use crate::{number, text};
-
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 const HEADER_BYTES: usize = 48;
 const ENTRY_BYTES: usize = 24;
@@ -36,6 +34,19 @@ fn parse(bytes: &[u8]) -> Option<HashMap<String, PathBuf>> {
         found.entry(name).or_insert_with(|| path.into());
     }
     Some(found)
+}
+
+/// The little-endian number of so many bytes at a place; `None` beyond the end.
+fn number(bytes: &[u8], at: usize, count: usize) -> Option<u64> {
+    let slice = bytes.get(at..at.checked_add(count)?)?;
+    Some(slice.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
+}
+
+/// The string that ends with a zero byte at a place.
+fn text(bytes: &[u8], at: usize) -> Option<String> {
+    let rest = bytes.get(at..)?;
+    let end = rest.iter().position(|b| *b == 0)?;
+    String::from_utf8(rest[..end].to_vec()).ok()
 }
 
 #[cfg(test)]

@@ -1,21 +1,16 @@
 //! Reads what a shared library exports and needs from its dynamic section.
 //!
-//! Lives here: the few structures of ELF64 (little endian) that the checks of the built library
-//! look at. May not live here: any opinion about what the library should export; that is `cargo
-//! xtask symbols`.
+//! Lives here: what the checks of the built library look at. May not live here: any opinion about
+//! what the library should export; that is `cargo xtask symbols`.
 //!
 //! Rejected: calling `nm` and `readelf`. They belong to a package that a machine with Rust alone
 //! need not have, and their output is a format for people.
 
 use std::{fs, path::Path};
 
-use crate::{number, text};
-
-const SHT_DYNAMIC: u32 = 6;
-const SHT_DYNSYM: u32 = 11;
-const DT_NEEDED: u64 = 1;
-const DT_SONAME: u64 = 14;
-const SYMBOL_BYTES: usize = 24;
+use object::Endianness;
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader as _, Sym as _};
 
 /// The dynamic interface of a shared library.
 #[derive(Debug, Default)]
@@ -28,78 +23,43 @@ pub struct Interface {
     pub soname: String,
 }
 
-/// A section header, reduced to what is used here.
-struct Section {
-    kind: u32,
-    offset: usize,
-    size: usize,
-    link: usize,
-}
-
 /// Reads the dynamic interface of `file`.
 ///
 /// # Errors
 /// A file that cannot be read or is not a 64-bit little-endian ELF file, as one line of text.
 pub fn read(file: &Path) -> Result<Interface, String> {
     let bytes = fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    parse(&bytes).ok_or_else(|| format!("{}: not a 64-bit ELF library", file.display()))
+    parse(&bytes).map_err(|why| format!("{}: not a 64-bit ELF library: {why}", file.display()))
 }
 
-fn parse(file: &[u8]) -> Option<Interface> {
-    if file.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let sections = sections(file)?;
+fn parse(file: &[u8]) -> object::Result<Interface> {
+    let header = FileHeader64::<Endianness>::parse(file)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, file)?;
     let mut found = Interface::default();
-    for section in &sections {
-        let strings = sections.get(section.link)?;
-        match section.kind {
-            SHT_DYNSYM => found.exports = exports(file, section, strings)?,
-            SHT_DYNAMIC => dynamic(file, section, strings, &mut found)?,
+    let symbols = sections.symbols(endian, file, elf::SHT_DYNSYM)?;
+    for symbol in symbols.iter() {
+        // What is absolute is the name of a version.
+        let section = symbol.st_shndx(endian);
+        let is_defined = section != elf::SHN_UNDEF && section != elf::SHN_ABS;
+        if is_defined && matches!(symbol.st_bind(), elf::STB_GLOBAL | elf::STB_WEAK) {
+            found.exports.push(text(symbol.name(endian, symbols.strings())?));
+        }
+    }
+    let entries = sections.dynamic_table(endian, file)?;
+    for entry in &entries {
+        match entry.tag {
+            elf::DT_NEEDED => found.needed.push(text(entries.string(entry)?)),
+            elf::DT_SONAME => found.soname = text(entries.string(entry)?),
             _ => {}
         }
     }
     found.exports.sort();
-    Some(found)
+    Ok(found)
 }
 
-fn sections(file: &[u8]) -> Option<Vec<Section>> {
-    let (start, size, count) = (number(file, 0x28, 8)?, number(file, 0x3a, 2)?, number(file, 0x3c, 2)?);
-    (0..count).map(|i| section(file, (start + i * size) as usize)).collect()
-}
-
-fn section(file: &[u8], at: usize) -> Option<Section> {
-    Some(Section {
-        kind: number(file, at + 4, 4)? as u32,
-        offset: number(file, at + 24, 8)? as usize,
-        size: number(file, at + 32, 8)? as usize,
-        link: number(file, at + 40, 4)? as usize,
-    })
-}
-
-/// A symbol counts when it is defined (it has a section), and its binding is global or weak.
-fn exports(file: &[u8], table: &Section, strings: &Section) -> Option<Vec<String>> {
-    let mut names = Vec::new();
-    for at in (table.offset..table.offset + table.size).step_by(SYMBOL_BYTES) {
-        let (binding, section) = (number(file, at + 4, 1)? >> 4, number(file, at + 6, 2)?);
-        let is_version_node = section == 0xfff1;
-        if section != 0 && !is_version_node && matches!(binding, 1 | 2) {
-            names.push(text(file, strings.offset + number(file, at, 4)? as usize)?);
-        }
-    }
-    Some(names)
-}
-
-fn dynamic(file: &[u8], table: &Section, strings: &Section, found: &mut Interface) -> Option<()> {
-    for at in (table.offset..table.offset + table.size).step_by(16) {
-        let (tag, value) = (number(file, at, 8)?, number(file, at + 8, 8)? as usize);
-        match tag {
-            DT_NEEDED => found.needed.push(text(file, strings.offset + value)?),
-            DT_SONAME => found.soname = text(file, strings.offset + value)?,
-            _ => {}
-        }
-    }
-    Some(())
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]
@@ -114,8 +74,8 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        assert!(parse(b"").is_none());
-        assert!(parse(b"\x7fELF\x01\x01").is_none());
-        assert!(parse(b"\x7fELF\x02\x01 cut short").is_none());
+        assert!(parse(b"").is_err());
+        assert!(parse(b"\x7fELF\x01\x01").is_err());
+        assert!(parse(b"\x7fELF\x02\x01 cut short").is_err());
     }
 }

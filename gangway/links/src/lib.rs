@@ -12,10 +12,7 @@
 //! | [`mpi`] | the MPIs that are known, and which of them a program is linked with |
 //!
 //! For the tool `gangway` and for `cargo xtask`, which build and check with the same names. What
-//! may not live here: running anything, and messages for people. No dependencies, and no `unsafe`.
-//!
-//! Rejected: the crates `object` and `goblin` for ELF files. What is asked of them here is three
-//! tables and a list of strings.
+//! may not live here: running anything, and messages for people. No `unsafe`.
 
 #![forbid(unsafe_code)]
 
@@ -29,16 +26,3 @@ pub mod object;
 pub mod runtime;
 pub mod unique;
 pub mod versions;
-
-/// The little-endian number of so many bytes at a place; `None` beyond the end.
-fn number(bytes: &[u8], at: usize, count: usize) -> Option<u64> {
-    let slice = bytes.get(at..at.checked_add(count)?)?;
-    Some(slice.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
-}
-
-/// The string that ends with a zero byte at a place.
-fn text(bytes: &[u8], at: usize) -> Option<String> {
-    let rest = bytes.get(at..)?;
-    let end = rest.iter().position(|b| *b == 0)?;
-    String::from_utf8(rest[..end].to_vec()).ok()
-}

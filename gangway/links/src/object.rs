@@ -2,35 +2,28 @@
 //! which loader it asks for, which libraries it needs, and where it wants them looked for.
 //!
 //! Read by segments, as the loader does, and in pieces: programs may be large. Symbols are looked
-//! at only to find a runtime that is linked in.
+//! at only to find a runtime that is linked in. The crate `object` has the structures of the format,
+//! and refuses those that lie outside of the file; the limits for damaged files are ours.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use crate::{number, text};
+use ::object::elf::{self, FileHeader32, FileHeader64, ProgramHeader64};
+use ::object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _, SectionHeader as _, Sym as _};
+use ::object::read::{ReadCache, ReadRef};
+use ::object::{Endian as _, Endianness};
 
 /// `e_machine` of x86-64.
-pub const X86_64: u16 = 62;
+pub const X86_64: u16 = elf::EM_X86_64.0;
 
 /// open(2); of Linux on x86-64 and aarch64.
 const O_NONBLOCK: i32 = 0o4000;
-const PT_LOAD: u64 = 1;
-const PT_DYNAMIC: u64 = 2;
-const PT_INTERP: u64 = 3;
-const DT_NEEDED: u64 = 1;
-const DT_STRTAB: u64 = 5;
-const DT_STRSZ: u64 = 10;
-const DT_SONAME: u64 = 14;
-const DT_RPATH: u64 = 15;
-const DT_RUNPATH: u64 = 29;
-const SHT_SYMTAB: u64 = 2;
-const SHT_DYNSYM: u64 = 11;
-const SYMBOL_BYTES: usize = 24;
-const HEADER_BYTES: usize = 64;
-/// A table that is longer than this is not read.
-const MOST_BYTES: u64 = 256 << 20;
+/// No more of a file is read than this.
+const MAX_BYTES: u64 = 512 << 20;
 /// Longest path that the kernel takes, in bytes (`PATH_MAX` without the zero at its end): longer
 /// names of libraries lead nowhere.
 pub const MAX_PATH_BYTES: usize = 4095;
@@ -67,14 +60,6 @@ pub struct ElfObject {
     pub own_runtime: Option<&'static str>,
 }
 
-/// A segment, reduced to what is used here.
-struct Segment {
-    kind: u64,
-    offset: u64,
-    address: u64,
-    size: u64,
-}
-
 /// The file; `Ok(None)` if it is no ELF file, or one that is cut short.
 ///
 /// # Errors
@@ -84,107 +69,103 @@ pub fn read(path: &Path) -> io::Result<Option<ElfObject>> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    Ok(parse(&|at, count| piece(&file, at, count)))
+    let (cache, left) = (ReadCache::new(file), Cell::new(MAX_BYTES));
+    Ok(parse(FilePieces { cache: &cache, left: &left }))
 }
 
 /// [`read`] of a file's bytes.
 #[must_use]
 pub fn of_bytes(bytes: &[u8]) -> Option<ElfObject> {
-    parse(&|at, count| {
-        let at = usize::try_from(at).ok()?;
-        Some(bytes.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
-    })
+    parse(bytes)
 }
 
-fn piece(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
-    if count > MOST_BYTES {
-        return None;
-    }
-    let mut bytes = vec![0; usize::try_from(count).ok()?];
-    file.read_exact_at(&mut bytes, at).ok()?;
-    Some(bytes)
+/// The pieces of a file that are asked for, until so many bytes have been read. All of them are kept
+/// until the file has been read.
+#[derive(Clone, Copy)]
+struct FilePieces<'a> {
+    cache: &'a ReadCache<File>,
+    left: &'a Cell<u64>,
 }
 
-/// So many bytes at a place of the file.
-type Source<'a> = &'a dyn Fn(u64, u64) -> Option<Vec<u8>>;
-
-fn parse(source: Source<'_>) -> Option<ElfObject> {
-    let ident = source(0, 20)?;
-    if ident.get(..4)? != b"\x7fELF" {
-        return None;
+impl<'a> ReadRef<'a> for FilePieces<'a> {
+    fn len(self) -> Result<u64, ()> {
+        self.cache.len()
     }
-    let little = ident[5] == 1;
-    let machine = if little {
-        u16::from_le_bytes([ident[18], ident[19]])
-    } else {
-        u16::from_be_bytes([ident[18], ident[19]])
-    };
-    let is_wide = ident[4] == 2 && little;
-    if !is_wide {
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        self.left.set(self.left.get().checked_sub(size).ok_or(())?);
+        self.cache.read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
+        self.cache.read_bytes_at_until(range, delimiter)
+    }
+}
+
+fn parse<'a, R: ReadRef<'a>>(data: R) -> Option<ElfObject> {
+    if let Ok(header) = FileHeader32::<Endianness>::parse(data) {
+        let machine = header.e_machine(header.endian().ok()?).0;
         return Some(ElfObject { machine, ..ElfObject::default() });
     }
-    let header = source(0, HEADER_BYTES as u64)?;
-    let segments = segments(source, &header)?;
-    let mut object = ElfObject { machine, is_wide, ..ElfObject::default() };
-    if let Some(segment) = segments.iter().find(|s| s.kind == PT_INTERP) {
-        let mut bytes = source(segment.offset, segment.size)?;
-        bytes.push(0);
-        object.loader = text(&bytes, 0);
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let machine = header.e_machine(endian).0;
+    if endian.is_big_endian() {
+        return Some(ElfObject { machine, ..ElfObject::default() });
     }
-    if let Some(segment) = segments.iter().find(|s| s.kind == PT_DYNAMIC) {
-        dynamic(source, &segments, segment, &mut object)?;
+    let segments = header.program_headers(endian, data).ok()?;
+    let mut object = ElfObject { machine, is_wide: true, ..ElfObject::default() };
+    if let Some(segment) = segments.iter().find(|s| s.p_type(endian) == elf::PT_INTERP) {
+        object.loader = text(segment.interpreter(endian, data).ok()??);
+    }
+    if let Some(segment) = segments.iter().find(|s| s.p_type(endian) == elf::PT_DYNAMIC) {
+        dynamic(data, endian, segments, segment, &mut object)?;
     }
     // A file without sections, or with wrong ones, runs all the same.
-    object.own_runtime = own_runtime(source, &header);
+    object.own_runtime = own_runtime(data, endian, header);
     Some(object)
 }
 
-fn segments(source: Source<'_>, header: &[u8]) -> Option<Vec<Segment>> {
-    let (start, size, count) = (number(header, 0x20, 8)?, number(header, 0x36, 2)?, number(header, 0x38, 2)?);
-    let table = source(start, size * count)?;
-    let segment = |at: usize| {
-        Some(Segment {
-            kind: number(&table, at, 4)?,
-            offset: number(&table, at + 8, 8)?,
-            address: number(&table, at + 16, 8)?,
-            size: number(&table, at + 32, 8)?,
-        })
-    };
-    (0..count).map(|i| segment((i * size) as usize)).collect()
-}
-
-fn dynamic(
-    source: Source<'_>,
-    segments: &[Segment],
-    segment: &Segment,
+fn dynamic<'a, R: ReadRef<'a>>(
+    data: R,
+    endian: Endianness,
+    segments: &[ProgramHeader64<Endianness>],
+    segment: &ProgramHeader64<Endianness>,
     object: &mut ElfObject,
 ) -> Option<()> {
-    let table = source(segment.offset, segment.size)?;
-    let entries = (0..table.len() / 16).map_while(|i| {
-        let (tag, value) = (number(&table, i * 16, 8)?, number(&table, i * 16 + 8, 8)?);
-        (tag != 0).then_some((tag, value))
-    });
-    let entries: Vec<(u64, u64)> = entries.collect();
+    let entries = segment.dynamic(endian, data).ok()??;
+    let entries = entries.iter().map(|entry| (entry.tag(endian), entry.val(endian)));
+    let entries: Vec<_> = entries.take_while(|entry| entry.0 != elf::DT_NULL).collect();
     let value = |tag| entries.iter().find(|e| e.0 == tag).map(|e| e.1);
-    let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else { return Some(()) };
-    let holds =
-        |s: &&Segment| s.kind == PT_LOAD && (s.address..s.address.saturating_add(s.size)).contains(&address);
-    let within = segments.iter().find(holds)?;
-    let strings = source(within.offset.checked_add(address - within.address)?, size)?;
+    let (Some(address), Some(size)) = (value(elf::DT_STRTAB), value(elf::DT_STRSZ)) else {
+        return Some(());
+    };
+    let loaded = segments.iter().filter(|s| s.p_type(endian) == elf::PT_LOAD);
+    let mut offsets = loaded.filter_map(|s| {
+        let within = address.checked_sub(s.p_vaddr(endian))?;
+        (within < s.p_filesz(endian)).then(|| s.p_offset(endian).checked_add(within))
+    });
+    let strings = data.read_bytes_at(offsets.next()??, size).ok()?;
     for &(tag, value) in &entries {
         let word = |longest: usize| {
-            text(&strings, usize::try_from(value).ok()?).filter(|word| word.len() <= longest)
+            let rest = strings.get(usize::try_from(value).ok()?..)?;
+            let length = rest.iter().take(longest + 1).position(|&byte| byte == 0)?;
+            text(&rest[..length])
         };
         match tag {
-            DT_NEEDED if object.needed.len() == MAX_NEEDED => return None,
-            DT_NEEDED => object.needed.push(word(MAX_PATH_BYTES)?),
-            DT_SONAME => object.soname = Some(word(MAX_PATH_BYTES)?),
-            DT_RPATH => object.rpath = list(&word(MAX_LIST_BYTES)?),
-            DT_RUNPATH => object.runpath = list(&word(MAX_LIST_BYTES)?),
+            elf::DT_NEEDED if object.needed.len() == MAX_NEEDED => return None,
+            elf::DT_NEEDED => object.needed.push(word(MAX_PATH_BYTES)?),
+            elf::DT_SONAME => object.soname = Some(word(MAX_PATH_BYTES)?),
+            elf::DT_RPATH => object.rpath = list(&word(MAX_LIST_BYTES)?),
+            elf::DT_RUNPATH => object.runpath = list(&word(MAX_LIST_BYTES)?),
             _ => {}
         }
     }
     Some(())
+}
+
+fn text(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().map(str::to_owned)
 }
 
 fn list(paths: &str) -> Vec<String> {
@@ -192,24 +173,26 @@ fn list(paths: &str) -> Vec<String> {
 }
 
 /// A symbol counts when it is defined, that is, in a section.
-fn own_runtime(source: Source<'_>, header: &[u8]) -> Option<&'static str> {
-    let (start, size, count) = (number(header, 0x28, 8)?, number(header, 0x3a, 2)?, number(header, 0x3c, 2)?);
-    let sections = source(start, size * count)?;
-    let field = |index: u64, offset: usize, bytes| number(&sections, (index * size) as usize + offset, bytes);
-    (0..count)
-        .filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM)))
+fn own_runtime<'a, R: ReadRef<'a>>(
+    data: R,
+    endian: Endianness,
+    header: &FileHeader64<Endianness>,
+) -> Option<&'static str> {
+    let sections = header.section_headers(endian, data).ok()?;
+    sections
+        .iter()
+        .filter(|section| matches!(section.sh_type(endian), elf::SHT_SYMTAB | elf::SHT_DYNSYM))
         .take(MAX_SYMBOL_TABLES)
-        .find_map(|i| {
-            let table = source(field(i, 24, 8)?, field(i, 32, 8)?)?;
-            let strings = field(i, 40, 4)?;
-            let strings = source(field(strings, 24, 8)?, field(strings, 32, 8)?)?;
-            (0..table.len() / SYMBOL_BYTES).find_map(|s| {
-                let at = s * SYMBOL_BYTES;
-                let name = strings.get(usize::try_from(number(&table, at, 4)?).ok()?..)?;
-                let is_defined = number(&table, at + 6, 2)? != 0;
-                OF_RUNTIMES.into_iter().find(|known| {
-                    is_defined && name.starts_with(known.as_bytes()) && name.get(known.len()) == Some(&0)
-                })
+        .find_map(|section| {
+            let symbols = section.data_as_array::<elf::Sym64<Endianness>, R>(endian, data).ok()?;
+            let strings = sections.get(usize::try_from(section.sh_link(endian)).ok()?)?;
+            let strings = strings.data(endian, data).ok()?;
+            symbols.iter().filter(|symbol| !symbol.is_undefined(endian)).find_map(|symbol| {
+                // Names of damaged files may be very long: no end is looked for.
+                let name = strings.get(usize::try_from(symbol.st_name(endian)).ok()?..)?;
+                OF_RUNTIMES
+                    .into_iter()
+                    .find(|known| name.starts_with(known.as_bytes()) && name.get(known.len()) == Some(&0))
             })
         })
 }
@@ -232,9 +215,34 @@ pub fn machine_name(machine: u16) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::of_bytes as of;
     use super::*;
 
-    use super::of_bytes as of;
+    const HEADER_BYTES: usize = 64;
+    const SYMBOL_BYTES: usize = 24;
+
+    /// Counts the bytes that are asked for.
+    #[derive(Clone, Copy)]
+    struct CountedBytes<'a> {
+        bytes: &'a [u8],
+        count: &'a Cell<u64>,
+    }
+
+    impl<'a> ReadRef<'a> for CountedBytes<'a> {
+        fn len(self) -> Result<u64, ()> {
+            ReadRef::len(self.bytes)
+        }
+
+        fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+            let piece = self.bytes.read_bytes_at(offset, size)?;
+            self.count.set(self.count.get() + size);
+            Ok(piece)
+        }
+
+        fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
+            self.bytes.read_bytes_at_until(range, delimiter)
+        }
+    }
 
     #[test]
     fn this_program_is_loaded_by_the_c_library_s_loader() {
@@ -252,7 +260,7 @@ mod tests {
     fn made(machine: u16, pieces: &[(u32, &[u8])]) -> Vec<u8> {
         let count = pieces.len() + 1;
         let mut bytes = vec![0; HEADER_BYTES + 56 * count];
-        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         bytes[18..20].copy_from_slice(&machine.to_le_bytes());
         bytes[0x20] = HEADER_BYTES as u8;
         (bytes[0x36], bytes[0x38]) = (56, count as u8);
@@ -261,7 +269,7 @@ mod tests {
             places.push((*kind, bytes.len() as u64, piece.len() as u64));
             bytes.extend_from_slice(piece);
         }
-        places.push((PT_LOAD as u32, 0, bytes.len() as u64));
+        places.push((elf::PT_LOAD.0, 0, bytes.len() as u64));
         for (i, (kind, offset, size)) in places.into_iter().enumerate() {
             let at = HEADER_BYTES + 56 * i;
             bytes[at..at + 4].copy_from_slice(&kind.to_le_bytes());
@@ -272,8 +280,8 @@ mod tests {
         bytes
     }
 
-    fn entries(list: &[(u64, u64)]) -> Vec<u8> {
-        list.iter().flat_map(|(tag, value)| [tag.to_le_bytes(), value.to_le_bytes()].concat()).collect()
+    fn entries(list: &[(elf::DynamicTag, u64)]) -> Vec<u8> {
+        list.iter().flat_map(|(tag, value)| [tag.0.to_le_bytes(), value.to_le_bytes()].concat()).collect()
     }
 
     #[test]
@@ -283,16 +291,16 @@ mod tests {
         // The strings come first, behind the header and four program headers.
         let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
         let dynamic = entries(&[
-            (DT_NEEDED, 1),
-            (DT_RUNPATH, 14),
-            (DT_SONAME, 38),
-            (DT_RPATH, 48),
-            (DT_STRTAB, address),
-            (DT_STRSZ, strings.len() as u64),
-            (0, 0),
-            (DT_NEEDED, 1),
+            (elf::DT_NEEDED, 1),
+            (elf::DT_RUNPATH, 14),
+            (elf::DT_SONAME, 38),
+            (elf::DT_RPATH, 48),
+            (elf::DT_STRTAB, address),
+            (elf::DT_STRSZ, strings.len() as u64),
+            (elf::DT_NULL, 0),
+            (elf::DT_NEEDED, 1),
         ]);
-        let file = made(X86_64, &[(99, strings), (PT_INTERP as u32, loader), (PT_DYNAMIC as u32, &dynamic)]);
+        let file = made(X86_64, &[(99, strings), (elf::PT_INTERP.0, loader), (elf::PT_DYNAMIC.0, &dynamic)]);
         let object = of(&file).unwrap();
         assert_eq!(object.loader.as_deref(), Some("/lib64/ld-linux-x86-64.so.2"));
         assert_eq!(
@@ -308,9 +316,9 @@ mod tests {
     fn thousands_of_libraries_and_endless_names_are_no_program() {
         let address = 0x1000 + (HEADER_BYTES + 56 * 3) as u64;
         let of_names = |count: usize, strings: &[u8]| {
-            let mut list = vec![(DT_NEEDED, 0); count];
-            list.extend([(DT_STRTAB, address), (DT_STRSZ, strings.len() as u64)]);
-            of(&made(X86_64, &[(99, strings), (PT_DYNAMIC as u32, &entries(&list))]))
+            let mut list = vec![(elf::DT_NEEDED, 0); count];
+            list.extend([(elf::DT_STRTAB, address), (elf::DT_STRSZ, strings.len() as u64)]);
+            of(&made(X86_64, &[(99, strings), (elf::PT_DYNAMIC.0, &entries(&list))]))
         };
         assert_eq!(of_names(MAX_NEEDED, b"liba.so\0").unwrap().needed.len(), MAX_NEEDED);
         assert_eq!(of_names(MAX_NEEDED + 1, b"liba.so\0"), None);
@@ -336,20 +344,20 @@ mod tests {
         let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
         let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0libx.so.1\0/r\0";
         let dynamic = entries(&[
-            (DT_NEEDED, 1),
-            (DT_RUNPATH, 14),
-            (DT_SONAME, 38),
-            (DT_RPATH, 48),
-            (DT_STRTAB, address),
-            (DT_STRSZ, strings.len() as u64),
-            (0, 0),
+            (elf::DT_NEEDED, 1),
+            (elf::DT_RUNPATH, 14),
+            (elf::DT_SONAME, 38),
+            (elf::DT_RPATH, 48),
+            (elf::DT_STRTAB, address),
+            (elf::DT_STRSZ, strings.len() as u64),
+            (elf::DT_NULL, 0),
         ]);
         let whole = made(
             X86_64,
             &[
                 (99, strings),
-                (PT_INTERP as u32, b"/lib64/ld-linux-x86-64.so.2\0"),
-                (PT_DYNAMIC as u32, &dynamic),
+                (elf::PT_INTERP.0, b"/lib64/ld-linux-x86-64.so.2\0"),
+                (elf::PT_DYNAMIC.0, &dynamic),
             ],
         );
         let mut state = 32_u64;
@@ -367,17 +375,10 @@ mod tests {
                 let value = values[below(values.len())];
                 file[at..].iter_mut().take([1, 1, 2, 8][below(4)]).for_each(|byte| *byte = value);
             }
-            let bytes = core::cell::Cell::new(0);
-            let found = parse(&|at, count| {
-                bytes.set(
-                    bytes.get()
-                        + usize::try_from(count).ok().filter(|&count| count <= file.len()).unwrap_or(0),
-                );
-                let at = usize::try_from(at).ok()?;
-                Some(file.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
-            });
-            assert!(bytes.get() <= (4 + 2 * MAX_SYMBOL_TABLES) * file.len());
-            (read, objects) = (read.max(bytes.get()), objects + usize::from(found.is_some()));
+            let count = Cell::new(0);
+            let found = parse(CountedBytes { bytes: &file, count: &count });
+            assert!(count.get() <= ((4 + 2 * MAX_SYMBOL_TABLES) * file.len()) as u64);
+            (read, objects) = (read.max(count.get()), objects + usize::from(found.is_some()));
         }
         assert!(objects > 1000, "{objects} of 20000 are objects; at most {read} bytes of each");
     }
@@ -394,7 +395,7 @@ mod tests {
             let strings = [b"\0", name.as_bytes(), b"\0"].concat();
             let mut symbols = vec![0; 2 * SYMBOL_BYTES];
             (symbols[SYMBOL_BYTES], symbols[SYMBOL_BYTES + 6]) = (1, section);
-            let tables = [(SHT_SYMTAB, symbols), (3, strings)].map(|(kind, bytes)| {
+            let tables = [(elf::SHT_SYMTAB.0, symbols), (elf::SHT_STRTAB.0, strings)].map(|(kind, bytes)| {
                 let at = file.len() as u64;
                 file.extend_from_slice(&bytes);
                 (kind, at, bytes.len() as u64)
@@ -402,7 +403,7 @@ mod tests {
             let start = file.len() as u64;
             for (kind, at, size) in tables {
                 let mut header = vec![0; 64];
-                header[4..8].copy_from_slice(&(kind as u32).to_le_bytes());
+                header[4..8].copy_from_slice(&kind.to_le_bytes());
                 header[24..32].copy_from_slice(&at.to_le_bytes());
                 header[32..40].copy_from_slice(&size.to_le_bytes());
                 header[40] = 1;

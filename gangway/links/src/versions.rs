@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{number, text};
-
-const SHT_GNU_VERNEED: u64 = 0x6fff_fffe;
+use object::Endianness;
+use object::elf::FileHeader64;
+use object::read::elf::FileHeader as _;
 
 /// The newest version of glibc, as (2, 34), that the file needs a symbol of.
 ///
@@ -14,7 +14,7 @@ const SHT_GNU_VERNEED: u64 = 0x6fff_fffe;
 /// A file that cannot be read, or that needs none, as one line of text.
 pub fn glibc(file: &Path) -> Result<(u32, u32), String> {
     let bytes = fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let names = needed(&bytes).ok_or_else(|| format!("{}: not a 64-bit ELF file", file.display()))?;
+    let names = needed(&bytes).map_err(|why| format!("{}: not a 64-bit ELF file: {why}", file.display()))?;
     let newest = names.iter().filter_map(|name| version(name)).max();
     newest.ok_or_else(|| format!("{}: needs no version of glibc", file.display()))
 }
@@ -25,36 +25,19 @@ fn version(name: &str) -> Option<(u32, u32)> {
 }
 
 /// Names of all versions that are needed of any library.
-fn needed(file: &[u8]) -> Option<Vec<String>> {
-    if file.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let (start, size, count) = (number(file, 0x28, 8)?, number(file, 0x3a, 2)?, number(file, 0x3c, 2)?);
-    let field = |index: u64, offset: u64, bytes| {
-        number(file, usize::try_from(start + index * size + offset).ok()?, bytes)
-    };
+fn needed(file: &[u8]) -> object::Result<Vec<String>> {
+    let header = FileHeader64::<Endianness>::parse(file)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, file)?;
     let mut names = Vec::new();
-    for index in (0..count).filter(|&i| field(i, 4, 4) == Some(SHT_GNU_VERNEED)) {
-        let strings = usize::try_from(field(field(index, 40, 4)?, 24, 8)?).ok()?;
-        of_libraries(file, usize::try_from(field(index, 24, 8)?).ok()?, strings, &mut names)?;
-    }
-    Some(names)
-}
-
-/// A chain of libraries, each with a chain of versions.
-fn of_libraries(file: &[u8], table: usize, strings: usize, names: &mut Vec<String>) -> Option<()> {
-    let mut library = table;
-    loop {
-        let mut version = library + number(file, library + 8, 4)? as usize;
-        for _ in 0..number(file, library + 2, 2)? {
-            names.push(text(file, strings + number(file, version + 8, 4)? as usize)?);
-            version += number(file, version + 12, 4)? as usize;
-        }
-        match number(file, library + 12, 4)? as usize {
-            0 => return Some(()),
-            next => library += next,
+    let Some((mut libraries, link)) = sections.gnu_verneed(endian, file)? else { return Ok(names) };
+    let strings = sections.strings(endian, file, link)?;
+    while let Some((_, mut versions)) = libraries.next()? {
+        while let Some(version) = versions.next()? {
+            names.push(String::from_utf8_lossy(version.name(endian, strings)?).into_owned());
         }
     }
+    Ok(names)
 }
 
 #[cfg(test)]
