@@ -48,7 +48,7 @@ impl DebugEntry {
     }
 }
 
-/// Distance from the thread pointer to the kernel thread's block ([`crate::arch::thread_block`]),
+/// Distance from the thread pointer to the kernel thread's block ([`crate::sys::arch::thread_block`]),
 /// which is the same in all threads; 0 before the first worker is registered.
 pub(crate) static BLOCK: AtomicIsize = AtomicIsize::new(0);
 

@@ -20,7 +20,7 @@
 //!   and two cache lines instead of four bytes.
 
 use crate::const_fn_unless_loom;
-use crate::sync::{AtomicUsize, Futex, Ordering, fence};
+use crate::sys::sync::{AtomicUsize, Futex, Ordering, fence};
 use core::time::Duration;
 
 /// The owner is awake, or has decided to be.

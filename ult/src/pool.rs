@@ -578,7 +578,7 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
     }
     let mut ult = ult.take().unwrap_or_else(|| Box::new(Ult::native()));
     if let Err(error) = ult.furnish(assignment.stack_size, ult_main) {
-        crate::fatal(&format!(
+        crate::sys::fatal(&format!(
             "cannot map a stack of {} KiB for a thread: {error}",
             assignment.stack_size >> 10
         ));
@@ -604,7 +604,8 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
 /// The first function of an assigned ULT.
 unsafe extern "C" fn ult_main(_: usize) -> ! {
     crate::sanitize::begin();
-    let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
+    let worker =
+        worker::current().unwrap_or_else(|| crate::sys::fatal("a ULT runs on an unregistered thread"));
     worker::note_stack(worker);
     // SAFETY: this is the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
@@ -618,7 +619,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         observer::notify(|| SchedulerEvent::Switches { from: current as usize, to: native as usize });
         crate::ult::switch(current, native, worker, (*own).native_tls_block);
     }
-    crate::fatal("an ended ULT was resumed")
+    crate::sys::fatal("an ended ULT was resumed")
 }
 
 // ---- the end of a program's thread ------------------------------------------
@@ -658,12 +659,12 @@ unsafe extern "C" fn before_fork() {
         // SAFETY: own kernel thread.
         unsafe { (*worker.own()).forks = true };
     }
-    crate::loader::before_fork();
+    crate::sys::loader::before_fork();
 }
 
 /// Ends what [`before_fork`] has begun.
 unsafe extern "C" fn after_fork_in_parent() {
-    crate::loader::after_fork();
+    crate::sys::loader::after_fork();
     // SAFETY: own kernel thread.
     if worker::current().is_some_and(|worker| unsafe { core::mem::take(&mut (*worker.own()).forks) }) {
         sched::enter_program();
@@ -673,7 +674,7 @@ unsafe extern "C" fn after_fork_in_parent() {
 /// In the child of a fork only the forking thread exists. All shared structures are forgotten, not
 /// freed. This function neither allocates nor locks.
 unsafe extern "C" fn after_fork_in_child() {
-    crate::loader::after_fork();
+    crate::sys::loader::after_fork();
     // SAFETY: the child has only this thread until user code makes another one.
     unsafe {
         IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });

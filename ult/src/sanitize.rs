@@ -295,7 +295,7 @@ pub(crate) fn begin() {
     }
 }
 
-/// [`crate::arch::switch`] from `from` to `to`, where a sanitizer may watch.
+/// [`crate::sys::arch::switch`] from `from` to `to`, where a sanitizer may watch.
 ///
 /// # Safety
 /// As for [`crate::ult::switch`].
@@ -311,7 +311,7 @@ pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult) {
         if mode & ADDRESSES != 0 {
             leave_stack(&mut (*from).trail, &mut (*to).trail);
         }
-        crate::arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
+        crate::sys::arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
         if mode & ADDRESSES != 0 {
             arrive(core::mem::take(&mut (*from).trail.frames));
         }

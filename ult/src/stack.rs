@@ -367,7 +367,7 @@ fn unlink(mut link: &mut usize, size: usize) -> Option<Stack> {
 fn first_list() -> usize {
     // Thread blocks are at least a thread's stack apart or neighbours in one arena: fold the middle
     // bits.
-    let address = crate::arch::thread_block() as usize;
+    let address = crate::sys::arch::thread_block() as usize;
     (address >> 6 ^ address >> 12 ^ address >> 20 ^ address >> 23) % LISTS
 }
 

@@ -44,11 +44,11 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 
-use crate::arch;
 use crate::kernel_state::ThreadState;
 use crate::pool::ForkMutex;
 use crate::signals::queue::SignalQueue;
 use crate::stack::promised::SpaceBesideStack;
+use crate::sys::arch;
 use crate::worker::Worker;
 
 mod directory;
@@ -410,7 +410,7 @@ fn make_tls_donor() -> Option<&'static TlsBlock> {
 /// borrowed ends the process. Any thread, but not in a signal handler.
 pub fn give_back(tls_block: &'static TlsBlock) {
     if !tls_block.is_of_a_donor {
-        crate::fatal("a kernel thread's own storage was given to the pool of donors");
+        crate::sys::fatal("a kernel thread's own storage was given to the pool of donors");
     }
     tls_block.forget_thread();
     tls_block.release();
@@ -509,7 +509,7 @@ unsafe fn run_with_by_other_means(fs: usize) {
         }
     };
     if !done {
-        crate::fatal("the thread pointer cannot be set");
+        crate::sys::fatal("the thread pointer cannot be set");
     }
 }
 

@@ -9,13 +9,13 @@
 
 use core::mem::offset_of;
 
-use crate::arch;
 use crate::debug::DebugEntry;
 use crate::exceptions;
 use crate::sanitize::{self, Trail};
 use crate::sched::Job;
 use crate::stack::bounds::StackBounds;
 use crate::stack::{self, Stack};
+use crate::sys::arch;
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Locals, Role, Worker};
 

@@ -33,7 +33,7 @@ use crate::park::Parker;
 use crate::sched::{Parcel, RunnerTask, SOUGHT_COUNTERS, SuspendedContexts, Urgency};
 use crate::spawn::UltStart;
 use crate::stall::Watched;
-use crate::sync::CachePadded;
+use crate::sys::sync::CachePadded;
 use crate::tls_block::TlsBlock;
 use crate::topology::distance::CpuSite;
 use crate::ult::Ult;

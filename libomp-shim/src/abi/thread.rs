@@ -109,7 +109,7 @@ pub(super) unsafe fn direct(
     _: usize,
 ) -> c_long {
     // SAFETY: passed on.
-    unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) as c_long }
+    unsafe { ult::sys::arch::system_call(call as usize, [first, second, third, fourth]) as c_long }
 }
 
 /// The system calls that name a thread by its number, or are about the calling one.
@@ -142,7 +142,7 @@ extern "C" fn of_threads(
         return 0;
     }
     // SAFETY: as above. Donors pass on what is sent to them.
-    failed(unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) } as c_long)
+    failed(unsafe { ult::sys::arch::system_call(call as usize, [first, second, third, fourth]) } as c_long)
 }
 
 /// Sets `errno` if the result is the negative of an error.

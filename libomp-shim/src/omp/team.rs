@@ -170,7 +170,7 @@ impl Team {
                 parent_thread: ptr::null(),
                 parent_task: ptr::null(),
                 icv: Icv::INITIAL,
-                floating_point: ult::arch::fp_state(),
+                floating_point: ult::sys::arch::fp_state(),
                 group: ptr::null(),
                 league: (1, 0),
                 root_worker: None,
@@ -345,9 +345,9 @@ impl Team {
     #[inline(always)]
     pub fn adopt_floating_point(&self) {
         let wanted = self.plan().floating_point;
-        if ult::arch::fp_state() != wanted && !ult::mutant!(rounding_mode_not_passed_on) {
+        if ult::sys::arch::fp_state() != wanted && !ult::mutant!(rounding_mode_not_passed_on) {
             // SAFETY: a state that was read from a running thread.
-            unsafe { ult::arch::set_fp_state(wanted) };
+            unsafe { ult::sys::arch::set_fp_state(wanted) };
         }
     }
 

@@ -9,8 +9,8 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::arch;
 use crate::sched;
+use crate::sys::arch;
 use crate::tls_block::TlsBlock;
 
 use super::{TIMED, here, is_timed};

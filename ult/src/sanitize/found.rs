@@ -71,7 +71,7 @@ const KNOWN_BY: [(&CStr, u32); 4] = [
 /// Looks for all of them; what was found, as bits.
 pub(super) fn look_up() -> u32 {
     let mut mode = 0;
-    crate::objects::for_each_since(u64::MAX, |object| {
+    crate::sys::objects::for_each_since(u64::MAX, |object| {
         for (name, bit) in KNOWN_BY {
             if object.function(name).is_some() {
                 mode |= bit;

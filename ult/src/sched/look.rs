@@ -35,12 +35,12 @@ use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
 use super::{Next, SearchScope, SuspendedContext, handoff, polled};
-use crate::arch;
 use crate::deque::Steal;
 use crate::gang::{GangTag, eligible};
 use crate::observer::{self, SchedulerEvent};
 use crate::pool;
 use crate::spawn::{self, UltStart, offers};
+use crate::sys::arch;
 use crate::topology::distance;
 use crate::victim::VictimPolicy;
 use crate::worker::{self, ThreadMode, Worker};

@@ -25,8 +25,9 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::{Job, SearchScope, Spin, Wait, undisturbed, wait};
+use crate::sys::arch;
 use crate::worker::{self, Worker};
-use crate::{arch, park, pool};
+use crate::{park, pool};
 
 /// How many conditions one search evaluates. Chosen: each may advance a network stack, and a search
 /// should stay short; any value from 4 to 16 will do.

@@ -190,7 +190,7 @@ fn new_runner() -> *mut Ult {
 }
 
 fn no_stack(error: &std::io::Error) -> ! {
-    crate::fatal(&format!(
+    crate::sys::fatal(&format!(
         "cannot map a stack of {} KiB for threads and tasks: {error}",
         runner_stack_size() >> 10
     ))
@@ -228,7 +228,7 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
 
 #[inline(never)]
 fn here() -> &'static Worker {
-    worker::current().unwrap_or_else(|| crate::fatal("a runner runs on an unregistered thread"))
+    worker::current().unwrap_or_else(|| crate::sys::fatal("a runner runs on an unregistered thread"))
 }
 
 /// Runs a job in a role. Returns what the worker does next.

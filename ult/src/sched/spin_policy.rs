@@ -24,7 +24,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
-use crate::{arch, proc_file};
+use crate::sys::{arch, proc_file};
 
 /// How long to poll before sleeping, in microseconds: at least `least`, and up to `most` on a
 /// worker that has seen short waits.
@@ -146,7 +146,7 @@ impl Awake {
         // thread. So this function asks the kernel directly.
         // SAFETY: a valid out pointer. If the call fails, all zeros stay, which are a valid value.
         let usage = unsafe {
-            crate::arch::system_call(
+            crate::sys::arch::system_call(
                 libc::SYS_getrusage as usize,
                 [libc::RUSAGE_THREAD as usize, usage.as_mut_ptr() as usize, 0, 0],
             );

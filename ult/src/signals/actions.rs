@@ -14,7 +14,7 @@ use core::sync::atomic::{
 };
 
 use super::mask;
-use crate::arch;
+use crate::sys::arch;
 
 const SIGNALS: usize = 64;
 /// Left alone: faults, what cannot be handled, and the C library's own.

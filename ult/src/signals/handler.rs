@@ -22,9 +22,9 @@ use libc::{c_int, siginfo_t, ucontext_t};
 use super::actions::{self, SignalAction};
 use super::mask;
 use super::queue::Info;
-use crate::arch;
 use crate::kernel_state;
 use crate::stall::{self, SignalFrame};
+use crate::sys::arch;
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
 

@@ -8,7 +8,7 @@ use libc::c_int;
 use super::handler::notify_host;
 use super::queue::Info;
 use super::{EVERYTHING, mask};
-use crate::arch;
+use crate::sys::arch;
 use crate::tls_block::{self, TlsBlock};
 use crate::worker;
 

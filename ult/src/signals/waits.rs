@@ -10,9 +10,9 @@ use libc::c_int;
 
 use super::queue::Info;
 use super::{mask, mask_has_changed};
-use crate::arch;
 use crate::sched;
 use crate::stall;
+use crate::sys::arch;
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
 

@@ -115,7 +115,7 @@ fn ask_minimal_stack() -> usize {
 pub(crate) fn set_name(name: &CStr) {
     // SAFETY: a valid C string; the kernel copies what fits.
     unsafe {
-        crate::arch::system_call(
+        crate::sys::arch::system_call(
             libc::SYS_prctl as usize,
             [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0],
         )

@@ -60,7 +60,7 @@ fn c_library_s() -> Option<GetAttributes> {
     // ORDERING: Relaxed; the address is complete in itself, and every thread finds the same one.
     let mut known = KNOWN.load(Relaxed);
     if known == 0 {
-        known = crate::loader::function_of_others(c"pthread_getattr_np", c"GOMP_parallel")?;
+        known = crate::sys::objects::function_of_others(c"pthread_getattr_np", c"GOMP_parallel")?;
         // ORDERING: as above.
         KNOWN.store(known, Relaxed);
     }

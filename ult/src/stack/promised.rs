@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use super::Stack;
 use crate::pool::ForkMutex;
-use crate::proc_file;
+use crate::sys::proc_file;
 
 /// Address space that is left for everything else when stacks are mapped ahead, bytes: what the
 /// team's tasks and the program's next allocations need to go on. Chosen: twice

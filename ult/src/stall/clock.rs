@@ -26,7 +26,7 @@ fn read(clock: libc::clockid_t) -> Option<u64> {
         // SAFETY: as above. The call bypasses the C library, whose function answers for threads
         // that share kernel threads.
         unsafe {
-            crate::arch::system_call(
+            crate::sys::arch::system_call(
                 libc::SYS_clock_gettime as usize,
                 [clock as usize, (&raw mut t) as usize, 0, 0],
             ) as c_int

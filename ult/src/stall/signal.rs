@@ -38,9 +38,9 @@ use core::sync::atomic::{
 use libc::{siginfo_t, ucontext_t};
 use std::sync::Once;
 
-use crate::arch;
 use crate::observer::{self, SchedulerEvent};
 use crate::signals;
+use crate::sys::arch;
 use crate::tls_block::TlsBlock;
 use crate::worker;
 

@@ -21,7 +21,7 @@ use super::alarm::Alarm;
 use super::episode::Episode;
 use super::spin::StallSample;
 use super::{is_urgent, regions, signal, watcher};
-use crate::sync::CachePadded;
+use crate::sys::sync::CachePadded;
 
 /// What a worker does at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,7 +302,7 @@ impl Watched {
     /// write it.
     #[inline]
     pub fn expect_crowd(&self) {
-        crate::arch::fetch_to_write(core::ptr::from_ref(&self.crowd).cast());
+        crate::sys::arch::fetch_to_write(core::ptr::from_ref(&self.crowd).cast());
     }
 
     /// Like [`recount`](Self::recount), for a thread that has passed a full fence since it last

@@ -18,9 +18,9 @@ use core::ptr;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 
 use super::TlsBlock;
-use crate::arch;
 use crate::signals;
 use crate::stack::kernel;
+use crate::sys::arch;
 use crate::worker;
 
 /// The name that debuggers and `/proc` show; at most 15 characters.

@@ -21,7 +21,8 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{arch, worker};
+use crate::sys::arch;
+use crate::worker;
 
 /// The second of the signals that the C library reserves for itself.
 const SIGSETXID: c_int = 33;

@@ -45,7 +45,7 @@ pub(super) fn bind_to(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: the pointer and the size in bytes describe `words`, which the kernel only reads.
     // Past the C library, whose function notes what the program asks for.
     let refused = unsafe {
-        crate::arch::system_call(
+        crate::sys::arch::system_call(
             libc::SYS_sched_setaffinity as usize,
             [0, size_of_val(&*words), words.as_ptr() as usize, 0],
         )

@@ -10,8 +10,8 @@ use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use crate::arch;
 use crate::stall::Watched;
+use crate::sys::arch;
 
 use super::crowd::{EVERYBODY, NOBODY};
 use super::{Worker, at, table_len};

@@ -27,7 +27,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
 
-use crate::arch::{FpWords, load_fp_words, store_fp_words};
+use crate::sys::arch::{FpWords, load_fp_words, store_fp_words};
 
 use crate::ult::Ult;
 
@@ -150,10 +150,10 @@ mod tests {
     use core::cell::Cell;
     use core::ptr::NonNull;
 
-    use crate::arch::{FpState, fp_state, set_fp_state};
     use crate::gang::GangTag;
     use crate::sched::{Job, SearchScope, Wait, wait};
     use crate::spawn::{SpawnGroup, UltStart, plain};
+    use crate::sys::arch::{FpState, fp_state, set_fp_state};
     use crate::worker;
 
     /// Flush to zero.

@@ -12,8 +12,8 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-use crate::arch;
 use crate::debug::{self, DebugEntry};
+use crate::sys::arch;
 use crate::tls_block::{self, TlsBlock};
 use crate::victim;
 

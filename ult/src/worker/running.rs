@@ -12,11 +12,11 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::arch;
 use crate::gang::GangTag;
 use crate::kernel_state;
 use crate::sched;
 use crate::stack::bounds::StackBounds;
+use crate::sys::arch;
 use crate::tls_block::{self, TlsBlock};
 
 use super::{Role, Worker, register_current};

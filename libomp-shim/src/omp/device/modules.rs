@@ -107,7 +107,7 @@ fn each(visit: &mut dyn FnMut(&libc::dl_phdr_info, &[libc::Elf64_Phdr]) -> bool)
     }
     let mut visit: Visit<'_> = visit;
     // SAFETY: the callback gets a pointer to `visit`, which outlives the call.
-    unsafe { ult::loader::walk(look, (&raw mut visit).cast()) };
+    unsafe { ult::sys::loader::walk(look, (&raw mut visit).cast()) };
 }
 
 fn name(info: &libc::dl_phdr_info) -> String {

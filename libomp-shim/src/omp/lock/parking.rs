@@ -109,7 +109,7 @@ impl Bucket {
             if turns.is_multiple_of(64) {
                 ult::park::give_core(); // the holder may have lost its own core
             } else {
-                ult::arch::pause();
+                ult::sys::arch::pause();
             }
         }
         let locked = Locked { bucket: self };

@@ -5,7 +5,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use ult::arch;
+use ult::sys::arch;
 
 /// Is [`arch::ticks`] an even clock? 1: yes.
 static EVEN: AtomicU64 = AtomicU64::new(0);

@@ -121,7 +121,7 @@ fn put_shared(event: TraceEvent) {
     let (place, lock) = &SHARED;
     // ORDERING: Acquire, pairs with the Release below.
     while lock.swap(true, Ordering::Acquire) {
-        ult::arch::pause();
+        ult::sys::arch::pause();
     }
     // ORDERING: Relaxed; under the lock.
     let mut lane = place.load(Ordering::Relaxed);

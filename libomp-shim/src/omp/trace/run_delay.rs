@@ -7,7 +7,8 @@
 use core::cell::Cell;
 use core::ffi::CStr;
 
-use ult::{proc_file, worker};
+use ult::sys::proc_file;
+use ult::worker;
 
 use super::clock;
 

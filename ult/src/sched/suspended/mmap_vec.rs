@@ -95,7 +95,7 @@ impl<T> MmapVec<T> {
     /// [`MmapVec::reserve`].
     pub(super) fn push(&mut self, item: T) {
         if !self.reserve(1) {
-            crate::fatal("the kernel has no memory for the list of suspended contexts");
+            crate::sys::fatal("the kernel has no memory for the list of suspended contexts");
         }
         // SAFETY: within the capacity.
         unsafe { self.items.add(self.length).write(item) };
