@@ -24,6 +24,7 @@ use crate::sched;
 use crate::signals;
 use crate::stack::kernel;
 use crate::stack::promised::{self, SpaceBesideStack};
+use crate::sys::thread;
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
 
@@ -506,7 +507,7 @@ fn name_thread(index: u32) {
     // Characters that do not fit are left out; the last byte stays zero.
     let _ = write!(&mut name[..15], "{THREAD_NAME_PREFIX}{index}");
     if let Ok(name) = CStr::from_bytes_until_nul(&name) {
-        kernel::set_name(name);
+        thread::set_name(name);
     }
 }
 

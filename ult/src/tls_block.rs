@@ -193,7 +193,7 @@ impl TlsBlock {
         // Only TLS_DONOR_HANDLES makes the caller wait. A donor of a parent process handles
         // nothing, and any other user is the caller itself.
         while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == TLS_DONOR_HANDLES {
-            crate::park::give_core();
+            crate::sys::thread::give_core();
             if self.take(ptr::from_ref(worker).cast_mut()) {
                 return;
             }

@@ -61,9 +61,8 @@ pub(crate) use registry::{
     own_thread_pointer, program_thread_ends, program_threads, put_back_record, table_len, take_record,
 };
 pub use running::{
-    Locals, current, duty, is_main_kernel_thread, kernel_thread, locals, locals_of_program, move_to_place,
-    process, replace_locals, runs_with_own_storage, set_duty, set_locals, stack_of_thread,
-    tls_block_in_force,
+    Locals, current, duty, locals, locals_of_program, move_to_place, replace_locals, runs_with_own_storage,
+    set_duty, set_locals, stack_of_thread, tls_block_in_force,
 };
 pub(crate) use running::{
     borrow_tls_block, clear_runtime_words, forget_worker, give_spare_tls_block_back, give_tls_block_back,

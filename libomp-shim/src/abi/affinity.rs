@@ -163,7 +163,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
 pub extern "C" fn sched_getcpu() -> c_int {
     static NEXT: LibraryNext = LibraryNext::new(c"sched_getcpu");
     if ult::worker::tls_block_in_force().is_some_and(TlsBlock::is_of_a_donor) {
-        return ult::topology::current_cpu() as c_int;
+        return ult::sys::thread::processor_and_node().0 as c_int;
     }
     // SAFETY: the next definition is the C library's, with this signature.
     unsafe {

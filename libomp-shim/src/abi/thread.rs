@@ -24,10 +24,10 @@ pub extern "C" fn gettid() -> libc::pid_t {
     let tls_block = ult::worker::tls_block_in_force();
     if ult::worker::is_main_thread(tls_block) {
         // The number of the process, even while the thread runs on another kernel thread.
-        return ult::worker::process();
+        return ult::sys::thread::process();
     }
     let tls_donor = tls_block.and_then(ult::tls_block::TlsBlock::tls_donor_number);
-    tls_donor.unwrap_or_else(ult::worker::kernel_thread)
+    tls_donor.unwrap_or_else(ult::sys::thread::number)
 }
 
 /// `syscall(2)`, except that `SYS_gettid` is answered by [`gettid`], and signals that a thread
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn pthread_sigqueue(
             return next.map_or(libc::ENOSYS, |next| next(thread, signal, value));
         }
         const SI_QUEUE: u64 = -1_i32 as u32 as u64;
-        let owner = ult::worker::process() as u64 | u64::from(libc::getuid()) << 32;
+        let owner = ult::sys::thread::process() as u64 | u64::from(libc::getuid()) << 32;
         let mut info: Info = [0; 16];
         info[..4].copy_from_slice(&[signal as u64, SI_QUEUE, owner, value.sival_ptr as u64]);
         ult::signals::send_to_itself(signal, Some(&info))

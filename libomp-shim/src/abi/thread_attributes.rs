@@ -70,7 +70,7 @@ unsafe fn put_stack(attributes: *mut libc::pthread_attr_t, lowest: usize, size: 
     unsafe {
         let mut result = libc::pthread_attr_setstack(attributes, lowest as *mut c_void, size);
         if result == 0 {
-            result = libc::pthread_attr_setguardsize(attributes, ult::stack::page_size());
+            result = libc::pthread_attr_setguardsize(attributes, ult::sys::memory::page_size());
         }
         if result != 0 {
             libc::pthread_attr_destroy(attributes);

@@ -112,7 +112,7 @@ static FINISHES: Once = Once::new();
 /// Promises that the tasks of the calling thread, an initial one, are waited for when the program
 /// ends. Only if its kernel thread is the one that runs `main`.
 pub fn finish_at_exit() -> bool {
-    let is_main = ult::worker::is_main_kernel_thread();
+    let is_main = ult::sys::thread::is_main();
     if is_main {
         FINISHES.call_once(|| super::exit::call(finish));
     }

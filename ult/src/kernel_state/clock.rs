@@ -10,7 +10,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::sched;
-use crate::sys::arch;
+use crate::sys::thread;
 use crate::tls_block::TlsBlock;
 
 use super::{TIMED, here, is_timed};
@@ -44,19 +44,6 @@ impl RunningClock {
     pub(super) const NONE: RunningClock = RunningClock { tls_block: ptr::null(), since: 0 };
 }
 
-/// The calling kernel thread's processor time, nanoseconds.
-fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid place for the answer.
-    unsafe {
-        arch::system_call(
-            libc::SYS_clock_gettime as usize,
-            [libc::CLOCK_THREAD_CPUTIME_ID as usize, (&raw mut time) as usize, 0, 0],
-        )
-    };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// The thread with `tls_block` runs on from here.
 pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
     if !is_timed() || ptr::eq(running.tls_block, tls_block) || crate::mutant!(clock_of_worker) {
@@ -66,7 +53,7 @@ pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
 }
 
 fn charge(running: &mut RunningClock, tls_block: &'static TlsBlock) {
-    let now = now();
+    let now = thread::own_processor_time();
     // SAFETY: null or a record, and records of threads that run here are not freed before.
     match unsafe { running.tls_block.as_ref() } {
         Some(before) => before.state.time.add(now - running.since),
@@ -89,7 +76,7 @@ pub fn of_current() -> Option<u64> {
     // SAFETY: own kernel thread; program code runs.
     let running = unsafe { &mut (*worker.own()).kernel.running };
     if crate::mutant!(clock_of_worker) {
-        return Some(now());
+        return Some(thread::own_processor_time());
     }
     charge(running, tls_block);
     Some(tls_block.state.time.get())

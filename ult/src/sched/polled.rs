@@ -25,9 +25,9 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::{Job, SearchScope, Spin, Wait, undisturbed, wait};
-use crate::sys::arch;
+use crate::pool;
+use crate::sys::{arch, thread};
 use crate::worker::{self, Worker};
-use crate::{park, pool};
 
 /// How many conditions one search evaluates. Chosen: each may advance a network stack, and a search
 /// should stay short; any value from 4 to 16 will do.
@@ -100,7 +100,7 @@ impl Desk {
                 return locked;
             }
             turns += 1;
-            if turns.is_multiple_of(64) { park::give_core() } else { arch::pause() }
+            if turns.is_multiple_of(64) { thread::give_core() } else { arch::pause() }
         }
     }
 }

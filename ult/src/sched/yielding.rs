@@ -132,7 +132,7 @@ fn let_others_have_the_core(worker: &'static Worker) {
         (*own).yields
     };
     if yields.is_multiple_of(YIELDS_PER_CORE_YIELD) && spin_policy::is_crowded() {
-        crate::park::give_core();
+        crate::sys::thread::give_core();
     }
 }
 
@@ -227,7 +227,7 @@ fn poll_among_others(worker: &'static Worker) {
 pub fn yield_to_released(each: bool) {
     match worker::current() {
         Some(worker) if worker.has_others() => let_others_of(worker),
-        _ if each && super::spin_policy::is_crowded() => crate::park::give_core(),
+        _ if each && super::spin_policy::is_crowded() => crate::sys::thread::give_core(),
         _ => {}
     }
 }

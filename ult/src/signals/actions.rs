@@ -177,7 +177,7 @@ fn alone<T>(change: impl FnOnce() -> T) -> T {
     let before = mask::set_mask(!mask::faults());
     // ORDERING: Acquire, pairs with the Release below.
     while CHANGING.swap(true, Acquire) {
-        crate::park::give_core();
+        crate::sys::thread::give_core();
     }
     let result = change();
     // ORDERING: Release, pairs with the Acquire above.
@@ -251,12 +251,12 @@ pub(super) fn intercept_default(signal: i32) {
 pub(super) fn take_default(signal: i32) {
     alone(|| {
         let Ok(ours) = ask_kernel(signal, Some(&SignalAction::NONE)) else { return };
-        let (process, set) = (crate::worker::process() as usize, mask::bit(signal));
+        let (process, set) = (crate::sys::thread::process() as usize, mask::bit(signal));
         // SAFETY: no memory; then a local word.
         unsafe {
             arch::system_call(
                 libc::SYS_tgkill as usize,
-                [process, crate::worker::kernel_thread() as usize, signal as usize, 0],
+                [process, crate::sys::thread::number() as usize, signal as usize, 0],
             );
             mask::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
         }

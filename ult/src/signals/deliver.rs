@@ -46,7 +46,7 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
     if let Some(tls_donor) = tls_block::of_tls_donor(tid) {
         tls_donor.add_timer_signals(mask::bit(signal));
         stall::kick(tid, tls_donor);
-    } else if let Some(main) = worker::main_thread().filter(|_| tid == worker::process()) {
+    } else if let Some(main) = worker::main_thread().filter(|_| tid == crate::sys::thread::process()) {
         main.add_timer_signals(mask::bit(signal));
     }
 }

@@ -51,7 +51,7 @@ enum Addressee {
 /// too.
 pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
     let [process, thread, number] =
-        [worker::process() as usize, worker::kernel_thread() as usize, signal as usize];
+        [crate::sys::thread::process() as usize, crate::sys::thread::number() as usize, signal as usize];
     let result = match info {
         None => {
             note_that_it_sends_itself(signal);
@@ -102,7 +102,7 @@ pub(crate) unsafe fn receive(signal: c_int, frame: SignalFrame) {
 /// # Safety
 /// As [`receive`].
 unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
-    let tid = worker::kernel_thread();
+    let tid = crate::sys::thread::number();
     let Some(tls_block) = worker::tls_block_in_force() else { return Addressee::Interrupted };
     // SAFETY: the kernel's information about the signal.
     let (code, errno) = unsafe { ((*frame.info).si_code, &mut (*frame.info).si_errno) };
@@ -157,7 +157,11 @@ fn main_thread(signal: c_int) -> Option<&'static TlsBlock> {
 /// `abort` does not.
 fn is_sent_by_itself(signal: c_int, frame: &SignalFrame, tid: i32, sends_itself: i32) -> bool {
     (sends_itself == signal || signal == libc::SIGABRT)
-        && frame.is_behind_system_call([worker::process() as usize, tid as usize, signal as usize])
+        && frame.is_behind_system_call([
+            crate::sys::thread::process() as usize,
+            tid as usize,
+            signal as usize,
+        ])
 }
 
 // ---- the addressee was interrupted ------------------------------------------
@@ -283,7 +287,7 @@ fn ask_again(worker: &'static Worker) {
 unsafe fn keep_for(tls_block: &'static TlsBlock, signal: c_int, frame: SignalFrame) {
     // SAFETY: `siginfo_t` is sixteen words; the frame is as the caller says.
     tls_block.signals.put(signal, unsafe { &*frame.info.cast::<Info>() });
-    let tid = worker::kernel_thread();
+    let tid = crate::sys::thread::number();
     match tls_block.host() {
         Some(host) if host.watched.tid() == tid => {
             host.call_for_signals();
@@ -319,7 +323,7 @@ pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
 /// # Safety
 /// As [`receive`]. The frame is that of the monitor's signal.
 pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: SignalFrame) {
-    let tid = worker::kernel_thread();
+    let tid = crate::sys::thread::number();
     if about.is_tls_donor(tid) {
         // SAFETY: as the caller says.
         return unsafe { on_tls_donor(about, frame) };

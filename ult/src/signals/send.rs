@@ -59,8 +59,12 @@ pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
 /// zero, or the negative of an error. Async-signal-safe; touches no thread-local storage. The
 /// kernel lets a process send itself whatever it likes.
 pub(crate) fn queue_in_kernel(tid: i32, info: &Info) -> isize {
-    let arguments =
-        [worker::process() as usize, tid as usize, info[0] as u32 as usize, info.as_ptr() as usize];
+    let arguments = [
+        crate::sys::thread::process() as usize,
+        tid as usize,
+        info[0] as u32 as usize,
+        info.as_ptr() as usize,
+    ];
     // SAFETY: the kernel's structure.
     unsafe { arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, arguments) }
 }
@@ -92,7 +96,7 @@ fn send(tls_block: &'static TlsBlock, signal: c_int, value: Option<usize>) -> bo
 /// What the kernel would say of a signal that this process sends.
 fn information(signal: c_int, code: c_int, value: usize) -> Info {
     // SAFETY: no arguments.
-    let owner = unsafe { worker::process() as u64 | u64::from(libc::getuid()) << 32 };
+    let owner = unsafe { crate::sys::thread::process() as u64 | u64::from(libc::getuid()) << 32 };
     let mut info: Info = [0; 16];
     info[..4].copy_from_slice(&[signal as u64, u64::from(code as u32), owner, value as u64]);
     info

@@ -50,7 +50,6 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 mod alarm;
-mod clock;
 mod episode;
 #[cfg_attr(not(target_arch = "x86_64"), path = "frame_in_place.rs")]
 mod frame;

@@ -42,7 +42,6 @@ use crate::observer::{self, SchedulerEvent};
 use crate::signals;
 use crate::sys::arch;
 use crate::tls_block::TlsBlock;
-use crate::worker;
 
 use super::frame::{self, SignalFrame};
 use super::leaf::{CalledFunction, LeafCall};
@@ -226,7 +225,7 @@ pub(crate) fn send_again(info: &signals::Info) -> bool {
     if queued.signo != SIGNAL.load(Relaxed) || !is_ours(queued) {
         return false;
     }
-    signals::queue_in_kernel(crate::worker::kernel_thread(), info);
+    signals::queue_in_kernel(crate::sys::thread::number(), info);
     true
 }
 
@@ -256,7 +255,7 @@ fn queue(value: usize, tid: i32, mark: c_int) -> bool {
     // SAFETY: the system calls take no arguments; both structures are plain words of the same size
     // and alignment.
     unsafe {
-        let pid = worker::process();
+        let pid = crate::sys::thread::process();
         let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
         let info =
             InterruptedQueued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
@@ -387,7 +386,7 @@ unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<L
     // SAFETY: `send` and `alarm::make` have put the address of a record there, and records are
     // never freed.
     let watched: &'static Watched = unsafe { &*(queued.value as *const Watched) };
-    if watched.tid() != crate::worker::kernel_thread() {
+    if watched.tid() != crate::sys::thread::number() {
         return None;
     }
     let leaves = if queued.code == TIMER {
@@ -406,7 +405,8 @@ unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<L
 /// Was the signal sent by [`send`] or [`kick`] of this process, or by a timer? Timers with this
 /// signal belong to the monitor: no other code uses its number.
 fn is_ours(queued: &InterruptedQueued) -> bool {
-    let is_sent = || (queued.errno == MARK || queued.errno == KICK) && queued.pid == worker::process();
+    let is_sent =
+        || (queued.errno == MARK || queued.errno == KICK) && queued.pid == crate::sys::thread::process();
     queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 

@@ -158,7 +158,7 @@ impl Watched {
         self.crowd.store(0, Relaxed);
         self.set_region(0);
         self.enter_scheduler();
-        let tid = crate::worker::kernel_thread();
+        let tid = crate::sys::thread::number();
         // ORDERING: Release pairs with the Acquire in `tid`: the fields above are reset before the
         // watcher looks.
         self.tid.store(tid, Release);

@@ -34,12 +34,13 @@ use core::ptr;
 use core::sync::atomic::{
     AtomicPtr, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, fence,
 };
+use core::time::Duration;
 
-use super::clock;
 use super::episode::Finding;
 use super::is_urgent;
 use super::signal;
 use super::watched::Watched;
+use crate::sys::{clock, futex, thread};
 
 /// Nanoseconds between two looks at a worker that stands still. Chosen: several times what a look
 /// and its signal cost; any value from 40 us to 100 us will do.
@@ -228,7 +229,7 @@ fn watch() -> ! {
     // The last look came after a long nap, so it is only the first of two.
     let mut first = true;
     loop {
-        let now = clock::now();
+        let now = clock::nanos();
         let round = go_round(&aim, now);
         if !round.crowded && calm >= LAST_NAP_NANOS {
             // If no worker has become crowded, one more look leads to sleep again.
@@ -350,18 +351,11 @@ fn membarrier(command: i32) -> bool {
 
 /// Waits while [`STATE`] is `expected`, at most `length` nanoseconds.
 fn futex_wait(expected: u32, length: Option<u64>) {
-    let time = length
-        .map(|ns| libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ });
-    let limit = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is static, and the limit outlives the call.
-    unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), operation, expected, limit) };
+    futex::wait(&STATE, expected, length.map(Duration::from_nanos));
 }
 
 fn futex_wake() {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is static. The call cannot fail, so `errno` stays.
-    unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), operation, 1) };
+    futex::wake(&raw const STATE, 1);
 }
 
 // ---- birth ------------------------------------------------------------------
@@ -391,7 +385,7 @@ fn spawn() -> bool {
 }
 
 extern "C" fn main(_: *mut c_void) -> *mut c_void {
-    crate::stack::kernel::set_name(c"gangway-stall");
+    thread::set_name(c"gangway-stall");
     // SAFETY: the call passes plain values; a refusal does no harm.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     leave_the_starters_place();

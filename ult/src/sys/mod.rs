@@ -4,11 +4,16 @@
 //! |---|---|
 //! | [`arch`] | the context switch and other instructions, one file per processor; the kernel thread's own block of storage |
 //! | [`sync`] | the one place where loom replaces the atomics |
+//! | [`futex`] | words that kernel threads sleep on |
+//! | [`clock`] | the kernel's clocks |
+//! | [`thread`] | kernel threads: number, name, processor, processor time, state |
+//! | [`memory`] | pages of memory |
+//! | [`random`], [`hash`] | numbers that look random; numbers for names and data |
 //! | [`proc_file`] | small files below `/proc` |
 //! | [`loader`] | walks over the loaded objects, and not during a fork |
 //! | [`objects`] | the loaded objects: functions, symbols referred to, where the code is |
 //! | `cgroup` | processor quotas of control groups, version 1 and 2 |
-//! | `cpulist` | the kernel's `0-3,8` notation for sets of processors |
+//! | [`cpulist`] | the kernel's `0-3,8` notation for sets of processors |
 //!
 //! There is one of each: code of this crate and of the crates above calls these functions, and has
 //! no copies of its own. A file here may use other files of this room, and nothing else of the
@@ -18,11 +23,17 @@
 
 pub mod arch;
 pub(crate) mod cgroup;
-pub(crate) mod cpulist;
+pub mod clock;
+pub mod cpulist;
+pub mod futex;
+pub mod hash;
 pub mod loader;
+pub mod memory;
 pub mod objects;
 pub mod proc_file;
+pub mod random;
 pub mod sync;
+pub mod thread;
 
 /// Stops the process with one line on stderr: something the crate cannot go on without is missing.
 pub(crate) fn fatal(what: &str) -> ! {

@@ -29,7 +29,7 @@ mod sysfs;
 #[cfg(test)]
 mod tests;
 
-pub use affinity::{bind_current_thread, current_cpu, current_thread_cpus, num_current_thread_cpus};
+pub use affinity::{bind_current_thread, current_thread_cpus, num_current_thread_cpus};
 pub use belief::believe;
 pub use description::Description;
 

@@ -157,7 +157,7 @@ fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'static TlsBlock)
 /// another TLS block. `None` if the thread is not registered, or beyond the table. Touches no
 /// thread-local storage, and may be called in a signal handler.
 pub(crate) fn own_thread_pointer() -> Option<usize> {
-    let me = of_kernel_thread(super::kernel_thread())?;
+    let me = of_kernel_thread(crate::sys::thread::number())?;
     // ORDERING: Relaxed; written by this kernel thread.
     Some(me.thread_pointer.load(Ordering::Relaxed))
 }
@@ -290,7 +290,7 @@ fn register() -> &'static Worker {
     adopt(worker, tls_block::of_current_thread);
     // SAFETY: own kernel thread.
     unsafe { (*worker.own()).native.native_stack = crate::stack::native::of_calling_thread() };
-    if super::is_main_kernel_thread()
+    if crate::sys::thread::is_main()
         && let Some(tls_block) = super::tls_block_in_force()
     {
         // ORDERING: Release, pairs with the Acquire in `main_thread`.

@@ -58,24 +58,6 @@ pub fn current() -> Option<&'static Worker> {
     unsafe { p.as_ref() }
 }
 
-/// The number of this process, as the kernel has it. May be called in a signal handler.
-pub fn process() -> i32 {
-    // SAFETY: no arguments.
-    unsafe { arch::system_call(libc::SYS_getpid as usize, [0; 4]) as i32 }
-}
-
-/// Is the calling kernel thread the main one of the process? May be called in a signal handler.
-pub fn is_main_kernel_thread() -> bool {
-    kernel_thread() == process()
-}
-
-/// The number of the calling kernel thread, whichever storage is in force. May be called in a
-/// signal handler.
-pub fn kernel_thread() -> i32 {
-    // SAFETY: no arguments.
-    unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) as i32 }
-}
-
 /// The TLS block whose storage is in force on the calling kernel thread; `None` if the storage has
 /// no record. May be called in a signal handler.
 pub fn tls_block_in_force() -> Option<&'static TlsBlock> {

@@ -191,7 +191,7 @@ fn read() -> &'static Settings {
         loop {
             match SETTINGS.get() {
                 Some(settings) => return settings,
-                None => ult::park::give_core(),
+                None => ult::sys::thread::give_core(),
             }
         }
     }

@@ -26,6 +26,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use ult::sched::{ReadyOrder, Spin, Wait};
+use ult::sys::clock;
 use ult::worker::{self, Worker};
 
 use super::{CHECKED, LOCKED, Lock, QUEUED};
@@ -107,7 +108,7 @@ impl Bucket {
         while !self.try_enter(generation + 1) {
             turns += 1;
             if turns.is_multiple_of(64) {
-                ult::park::give_core(); // the holder may have lost its own core
+                ult::sys::thread::give_core(); // the holder may have lost its own core
             } else {
                 ult::sys::arch::pause();
             }
@@ -321,19 +322,11 @@ fn is_due(waiter: &Waiter) -> bool {
     if ult::mutant!(lock_unfair) {
         return false;
     }
-    let now = micros();
+    let now = clock::micros().max(1);
     // SAFETY: the bucket is locked.
     let since = unsafe { &mut *waiter.nudged_at.get() };
     if *since == 0 {
         *since = now;
     }
     now - *since >= FAIR_AFTER
-}
-
-/// Microseconds of the monotonic clock, at least 1.
-fn micros() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid out pointer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
-    (t.tv_sec as u64 * 1_000_000 + t.tv_nsec as u64 / 1000).max(1)
 }

@@ -1,46 +1,100 @@
-//! Facts from the kernel about another thread of this process: its processor time, and whether it
-//! sleeps.
+//! Kernel threads, as the kernel knows them: number, name, processor, processor time, state.
 //!
-//! What may not live here: conclusions from these facts. The watcher calls these functions; none of
-//! them promises to be async-signal-safe.
-use core::ffi::c_int;
+//! What may not live here: workers and OpenMP threads, and conclusions from these facts. Functions
+//! about another thread of this process do not promise to be async-signal-safe.
+use core::ffi::{CStr, c_int};
 
-/// The time of the monotonic clock, in nanoseconds.
-pub(super) fn now() -> u64 {
-    read(libc::CLOCK_MONOTONIC).unwrap_or(0)
+use super::arch::system_call;
+use super::clock;
+
+/// The number of the calling kernel thread, whichever storage is in force. May be called in a
+/// signal handler.
+pub fn number() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { system_call(libc::SYS_gettid as usize, [0; 4]) as i32 }
+}
+
+/// The number of this process, as the kernel has it. May be called in a signal handler.
+pub fn process() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { system_call(libc::SYS_getpid as usize, [0; 4]) as i32 }
+}
+
+/// Is the calling kernel thread the main one of the process? May be called in a signal handler.
+pub fn is_main() -> bool {
+    number() == process()
+}
+
+/// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C
+/// library, whose function the library replaces: that one keeps the name as the OpenMP thread's, in
+/// memory of the program's allocator.
+pub fn set_name(name: &CStr) {
+    // SAFETY: a valid C string; the kernel copies what fits.
+    unsafe {
+        system_call(libc::SYS_prctl as usize, [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0])
+    };
+}
+
+/// Lets other kernel threads have the core for a moment. Any thread; keeps `errno`.
+///
+/// The function asks the kernel directly. `libc::sched_yield` and `std::thread::yield_now` would
+/// call the symbol `sched_yield`, which the layer above may define for the program, to switch
+/// between ULTs.
+#[inline]
+pub fn give_core() {
+    // SAFETY: no arguments, no memory.
+    unsafe { libc::syscall(libc::SYS_sched_yield) };
+}
+
+/// Lets other kernel threads have the core for some 20 to 100 µs. Any thread; keeps `errno`.
+///
+/// Why not a yield: suppose that a thread shares its core with a spinning thread. Since Linux 6.18
+/// a yield then costs it the rest of a time slice, which is milliseconds. A thread that sleeps and
+/// is woken runs at once.
+pub fn nap() {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
+    // SAFETY: a valid time; the time left after a signal is not asked for.
+    unsafe {
+        libc::syscall(
+            libc::SYS_clock_nanosleep,
+            libc::CLOCK_MONOTONIC,
+            0,
+            &raw const time,
+            core::ptr::null_mut::<libc::timespec>(),
+        )
+    };
+}
+
+/// The processor that the caller runs on at this moment, and its memory node; 0 where the kernel
+/// does not tell.
+///
+/// Asks the kernel directly: the C library's `sched_getcpu` reads the thread block, which is
+/// another thread's while the caller runs with a borrowed one. Costs a system call.
+pub fn processor_and_node() -> (usize, usize) {
+    let (mut cpu, mut node): (libc::c_uint, libc::c_uint) = (0, 0);
+    let no_cache = core::ptr::null_mut::<libc::c_void>();
+    // SAFETY: both may be written; the third may be null.
+    let refused = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, no_cache) };
+    if refused == 0 { (cpu as usize, node as usize) } else { (0, 0) }
+}
+
+/// Nanoseconds of processor time that the calling kernel thread has consumed. Async-signal-safe.
+pub fn own_processor_time() -> u64 {
+    clock::by_system_call(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
 /// Nanoseconds of processor time that the thread `tid` of this process has consumed, in user and
 /// kernel mode. The value is up to date even while the thread runs. The result is `None` when the
 /// thread has ended.
-pub(super) fn processor_time(tid: i32) -> Option<u64> {
+pub fn processor_time(tid: i32) -> Option<u64> {
     // The kernel's own encoding, which pthread_getcpuclockid uses too: the complement of the id,
     // per thread (4), in nanoseconds as the scheduler counts (2).
-    read(!tid << 3 | 6)
-}
-
-fn read(clock: libc::clockid_t) -> Option<u64> {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the out pointer is valid.
-    let result = if clock < 0 {
-        // SAFETY: as above. The call bypasses the C library, whose function answers for threads
-        // that share kernel threads.
-        unsafe {
-            crate::sys::arch::system_call(
-                libc::SYS_clock_gettime as usize,
-                [clock as usize, (&raw mut t) as usize, 0, 0],
-            ) as c_int
-        }
-    } else {
-        // SAFETY: as above.
-        unsafe { libc::clock_gettime(clock, &raw mut t) }
-    };
-    (result == 0).then(|| t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+    clock::by_system_call(!tid << 3 | 6)
 }
 
 /// The state of a thread, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KernelThreadState {
+pub enum KernelThreadState {
     /// The thread runs, or only waits for a processor.
     Runnable,
     /// The thread sleeps in a system call.
@@ -54,7 +108,7 @@ pub(super) enum KernelThreadState {
 
 /// Reads the state of the thread `tid` of this process from `/proc`. This takes 5 to 10
 /// microseconds.
-pub(super) fn state(tid: i32) -> KernelThreadState {
+pub fn state(tid: i32) -> KernelThreadState {
     let mut text = [0_u8; 256];
     let length = read_stat(tid, &mut text);
     // The text is "pid (name) S ...". The name may hold any character, so the last parenthesis is
@@ -102,19 +156,14 @@ fn write_path(tid: i32, path: &mut [u8; 40]) -> usize {
 mod tests {
     use super::*;
 
-    fn own_tid() -> i32 {
-        // SAFETY: no arguments.
-        unsafe { libc::syscall(libc::SYS_gettid) as i32 }
-    }
-
     #[test]
     fn own_time_advances_while_running() {
-        let tid = own_tid();
+        let tid = number();
         let before = processor_time(tid).unwrap();
         // On a busy machine the thread may have to wait for a processor first.
-        let until = now() + 10_000_000_000;
+        let until = clock::nanos() + 10_000_000_000;
         while processor_time(tid).unwrap() - before <= 200_000 {
-            assert!(now() < until, "10 s without 200 us of processor time");
+            assert!(clock::nanos() < until, "10 s without 200 us of processor time");
         }
         assert_eq!(state(tid), KernelThreadState::Runnable);
     }
@@ -124,7 +173,7 @@ mod tests {
         let (send, receive) = std::sync::mpsc::channel();
         let (end, wait) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            send.send(own_tid()).unwrap();
+            send.send(number()).unwrap();
             wait.recv().ok();
         });
         let tid = receive.recv().unwrap();
