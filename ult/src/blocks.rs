@@ -24,8 +24,8 @@ mod slabs;
 use core::ptr::{self, NonNull};
 
 use self::slabs::Slabs;
-use crate::pool::ForkMutex;
 use crate::sanitize;
+use crate::sys::fork::ForkMutex;
 use crate::worker;
 
 /// Sizes are multiples of this many bytes, and blocks are aligned so.

@@ -28,9 +28,11 @@
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
 //! | [`observer`] | the observer that is notified of the scheduler's events
 //! | [`debug`] | where a debugger finds workers and suspended contexts |
+//! | [`debug_table`] | all that there is for it |
 //! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
 pub mod blocks;
 pub mod debug;
+pub mod debug_table;
 pub mod deque;
 pub mod exceptions;
 pub mod fault;

@@ -16,7 +16,7 @@ use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, TryLockError};
+use std::sync::Once;
 
 use crate::fault;
 use crate::observer::{self, SchedulerEvent};
@@ -24,55 +24,12 @@ use crate::sched;
 use crate::signals;
 use crate::stack::kernel;
 use crate::stack::promised::{self, SpaceBesideStack};
+use crate::sys::fork::{self, ForkMutex};
 use crate::sys::thread;
 use crate::ult::Ult;
 use crate::worker::{self, Worker};
 
 pub mod renew;
-
-/// A mutex that the child of a fork may discard: the thread that held it may not exist there.
-pub(crate) struct ForkMutex<T>(UnsafeCell<Mutex<T>>);
-
-// SAFETY: a Mutex is Sync. Only `forget` writes the cell, in a child that has a single thread.
-unsafe impl<T: Send> Sync for ForkMutex<T> {}
-
-impl<T> ForkMutex<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        Self(UnsafeCell::new(Mutex::new(value)))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        // SAFETY: no thread writes the cell while more than one thread exists.
-        let mutex = unsafe { &*self.0.get() };
-        match mutex.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(e)) => e.into_inner(),
-            // `errno` is kept, because the program may be about to read it.
-            Err(TryLockError::WouldBlock) => {
-                let errno = sched::errno();
-                let guard = mutex.lock().unwrap_or_else(|e| e.into_inner());
-                sched::set_errno(errno);
-                guard
-            }
-        }
-    }
-
-    /// The value, unless another thread holds the mutex.
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        // SAFETY: as above.
-        unsafe { &*self.0.get() }.try_lock().ok()
-    }
-
-    /// Puts a fresh mutex in place. The old value is leaked, never dropped.
-    ///
-    /// # Safety
-    /// Only in the child of a fork, before it has a second thread.
-    pub(crate) unsafe fn forget(&self, value: T) {
-        // SAFETY: the caller guarantees a single thread; `write` drops nothing, so no allocator is
-        // called.
-        unsafe { self.0.get().write(Mutex::new(value)) };
-    }
-}
 
 /// The work of an assigned worker: it runs `entry(argument)` as a ULT of `stack_size` bytes, and
 /// then returns to the pool.
@@ -110,7 +67,6 @@ static LIMIT: AtomicUsize = AtomicUsize::new(0);
 static RESERVED: AtomicUsize = AtomicUsize::new(0);
 /// The number of the program's kernel threads in outermost regions, while it has several.
 static FORKERS: AtomicUsize = AtomicUsize::new(0);
-static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The signals that the program's first thread in the runtime blocked.
 static SIGNALS: Signals = Signals(UnsafeCell::new(NO_SIGNALS));
 // SAFETY: a set of signals is plain words; all zero is the empty set.
@@ -122,15 +78,6 @@ struct Signals(UnsafeCell<libc::sigset_t>);
 unsafe impl Sync for Signals {}
 
 static INITIALISE: Once = Once::new();
-
-/// How many forks lie between the process that loaded the library and this one. Structures of
-/// another generation belong to threads that do not exist any more.
-#[inline]
-pub fn generation() -> u32 {
-    // ORDERING: Relaxed; written only in a child that has a single thread, which sees its own
-    // write.
-    GENERATION.load(Ordering::Relaxed)
-}
 
 /// Number of kernel threads the pool has started in this process.
 pub fn started() -> usize {
@@ -703,8 +650,7 @@ unsafe extern "C" fn after_fork_in_child() {
     STARTED.store(0, Ordering::Relaxed);
     // ORDERING: Relaxed; single-threaded.
     SHARED.store(0, Ordering::Relaxed);
-    // ORDERING: Relaxed; single-threaded.
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+    fork::count();
     sched::reset_after_fork();
     observer::notify(|| SchedulerEvent::Forked);
 }

@@ -45,10 +45,10 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64,
 use std::collections::BTreeMap;
 
 use crate::kernel_state::ThreadState;
-use crate::pool::ForkMutex;
 use crate::signals::queue::SignalQueue;
 use crate::stack::promised::SpaceBesideStack;
 use crate::sys::arch;
+use crate::sys::fork::ForkMutex;
 use crate::worker::Worker;
 
 mod directory;
@@ -93,7 +93,7 @@ pub struct TlsBlock {
     /// The worker whose kernel thread is dedicated to this thread. Null if there is none, or if a
     /// team has taken it. See `sched::dedicated`.
     dedicated_worker: AtomicPtr<Worker>,
-    /// The [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists
+    /// The [`crate::sys::fork::generation`] in which the record was made: a donor's kernel thread exists
     /// in that process only.
     generation: u32,
     /// True for the storage of a donor, false for that of a thread that runs by itself.
@@ -125,7 +125,7 @@ impl TlsBlock {
             signals: SignalQueue::new(),
             state: ThreadState::new(),
             dedicated_worker: AtomicPtr::new(ptr::null_mut()),
-            generation: crate::pool::generation(),
+            generation: crate::sys::fork::generation(),
             is_of_a_donor,
             tls_donor_thread: AtomicUsize::new(0),
             listed: AtomicBool::new(true),
@@ -315,7 +315,7 @@ impl TlsBlock {
     /// only in the process that made it.
     #[inline]
     pub(crate) fn is_of_this_process(&self) -> bool {
-        self.generation == crate::pool::generation()
+        self.generation == crate::sys::fork::generation()
     }
 
     /// True for a TLS block that came from [`borrow`].

@@ -11,7 +11,7 @@ use core::mem::offset_of;
 
 use crate::debug::DebugEntry;
 use crate::exceptions;
-use crate::sanitize::{self, Trail};
+use crate::sanitize::{self, SwitchSide, Trail};
 use crate::sched::Job;
 use crate::stack::bounds::StackBounds;
 use crate::stack::{self, Stack};
@@ -174,7 +174,8 @@ pub(crate) unsafe fn switch(
             worker::run_with(worker, tls_block);
         }
         if sanitize::may_watch() {
-            sanitize::switch(from, to);
+            let side = |ult: *mut Ult| SwitchSide { trail: &raw mut (*ult).trail, sp: &raw mut (*ult).sp };
+            sanitize::switch(side(from), side(to), to as usize);
         } else {
             arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
         }

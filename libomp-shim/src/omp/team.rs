@@ -189,7 +189,7 @@ impl Team {
             kind,
             slots,
             attached: Cell::new(0),
-            generation: ult::pool::generation(),
+            generation: ult::sys::fork::generation(),
             size: AtomicU32::new(1),
             dismisser: AtomicPtr::new(ptr::null_mut()),
             group: Group::default(),
@@ -283,7 +283,7 @@ impl Team {
 
     /// Was this team made in this process, after its last fork(2)?
     pub fn is_of_this_process(&self) -> bool {
-        self.generation == ult::pool::generation()
+        self.generation == ult::sys::fork::generation()
     }
 
     /// Is this the child of a fork(2), where the other threads of the team do not exist, or free

@@ -13,7 +13,7 @@ use core::ptr::{self, NonNull};
 
 use super::GRAIN;
 use super::slabs::map_anonymous;
-use crate::pool::ForkMutex;
+use crate::sys::fork::ForkMutex;
 
 /// Blocks of this size, in bytes, and more are mappings of their own.
 pub(super) const MAPPED: usize = 64 << 10;

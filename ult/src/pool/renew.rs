@@ -27,7 +27,9 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::{ForkMutex, IDLE, adopt, give_back, spawn_kernel_thread};
+use crate::sys::fork::ForkMutex;
+
+use super::{IDLE, adopt, give_back, spawn_kernel_thread};
 use crate::sched;
 use crate::stack::kernel;
 use crate::tls_block;

@@ -3,7 +3,10 @@
 //! What may not live here: when they are called ([`super`]). A program that is linked with a
 //! sanitizer has it among its first objects; none can be loaded later.
 
-use super::{ADDRESSES, AtomicUsize, CStr, LEAKS, OTHER, Ordering, RACES};
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::watch::{ADDRESSES, LEAKS, OTHER, RACES};
 
 /// A function that a sanitizer may define.
 pub(super) struct SanitizerFunction {

@@ -65,6 +65,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::observer::{self, SchedulerEvent};
+use crate::sys::thread::{errno, set_errno};
 use crate::tls_block::TlsBlock;
 use crate::ult::{self, Ult};
 use crate::worker::{self, Role, Worker};
@@ -747,16 +748,6 @@ unsafe fn switch_context(
         observer::notify(|| SchedulerEvent::Switches { from: from as usize, to: to as usize });
         ult::switch(from, to, worker, tls_block);
     }
-}
-
-pub(crate) fn errno() -> i32 {
-    // SAFETY: the address is this kernel thread's errno.
-    unsafe { *libc::__errno_location() }
-}
-
-pub(crate) fn set_errno(value: i32) {
-    // SAFETY: as in `errno`; the address is read again after the switches.
-    unsafe { *libc::__errno_location() = value };
 }
 
 /// In the child process of `fork(2)`, which has only one kernel thread: counts this one as awake.

@@ -25,8 +25,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::{Job, SearchScope, Spin, Wait, undisturbed, wait};
-use crate::pool;
-use crate::sys::{arch, thread};
+use crate::sys::{arch, fork, thread};
 use crate::worker::{self, Worker};
 
 /// How many conditions one search evaluates. Chosen: each may advance a network stack, and a search
@@ -52,7 +51,7 @@ struct PolledList {
 }
 
 struct Desk {
-    /// 0 when free, else one more than what `pool::generation()` was for the holder. That
+    /// 0 when free, else one more than what `fork::generation()` was for the holder. That
     /// generation is another one in the child process of a fork. So if `holder` is neither 0 nor
     /// the present generation plus one, the holder was a thread of the parent process.
     holder: AtomicU32,
@@ -75,7 +74,7 @@ struct Locked;
 
 impl Desk {
     fn try_enter(&'static self) -> Option<Locked> {
-        let generation = pool::generation();
+        let generation = fork::generation();
         // ORDERING: Relaxed; only a guess for the exchange.
         let holder = self.holder.load(Ordering::Relaxed);
         if holder == generation + 1
@@ -189,8 +188,8 @@ pub fn wait_polled(
     if look_first(worker, ready) {
         return;
     }
-    let generation = pool::generation();
-    let forked = || pool::generation() != generation;
+    let generation = fork::generation();
+    let forked = || fork::generation() != generation;
     // SAFETY: only the lifetime is erased. The entry leaves the list before this function returns
     // (P2), or stays with the parent's process.
     let ready = unsafe {

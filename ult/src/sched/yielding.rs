@@ -110,11 +110,11 @@ pub unsafe fn yield_from_program() -> bool {
     if !worker.has_others() || worker.is_in_scheduler() {
         return false;
     }
-    let errno = super::errno();
+    let errno = crate::sys::thread::errno();
     let_others_have_the_core(worker);
     // SAFETY: as the caller says.
     let went = unsafe { switch_away() };
-    super::set_errno(errno);
+    crate::sys::thread::set_errno(errno);
     went
 }
 

@@ -17,8 +17,8 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::collections::VecDeque;
 
-use crate::pool::ForkMutex;
 use crate::sched::wake_vacant_behind_fence;
+use crate::sys::fork::ForkMutex;
 use crate::worker::Worker;
 
 use super::UltStart;

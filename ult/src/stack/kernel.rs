@@ -17,8 +17,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
 
-use crate::pool::ForkMutex;
 use crate::signals;
+use crate::sys::fork::ForkMutex;
 use crate::sys::memory::page_size;
 
 /// The threads that were started here and not joined, with their stacks.

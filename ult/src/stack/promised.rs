@@ -22,7 +22,7 @@ use std::io;
 use std::time::Instant;
 
 use super::Stack;
-use crate::pool::ForkMutex;
+use crate::sys::fork::ForkMutex;
 use crate::sys::memory::page_size;
 use crate::sys::proc_file;
 

@@ -5,6 +5,7 @@
 //! | [`arch`] | the context switch and other instructions, one file per processor; the kernel thread's own block of storage |
 //! | [`sync`] | the one place where loom replaces the atomics |
 //! | [`futex`] | words that kernel threads sleep on |
+//! | [`fork`] | a lock that the child of a fork may forget; the count of forks |
 //! | [`clock`] | the kernel's clocks |
 //! | [`thread`] | kernel threads: number, name, processor, processor time, state |
 //! | [`memory`] | pages of memory |
@@ -25,6 +26,7 @@ pub mod arch;
 pub(crate) mod cgroup;
 pub mod clock;
 pub mod cpulist;
+pub mod fork;
 pub mod futex;
 pub mod hash;
 pub mod loader;

@@ -35,6 +35,20 @@ pub fn set_name(name: &CStr) {
     };
 }
 
+/// The calling kernel thread's `errno`.
+#[inline]
+pub fn errno() -> i32 {
+    // SAFETY: the address is this kernel thread's errno.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets it.
+#[inline]
+pub fn set_errno(value: i32) {
+    // SAFETY: as in `errno`; the address is asked for anew at each call, because storage changes.
+    unsafe { *libc::__errno_location() = value };
+}
+
 /// Lets other kernel threads have the core for a moment. Any thread; keeps `errno`.
 ///
 /// The function asks the kernel directly. `libc::sched_yield` and `std::thread::yield_now` would

@@ -92,8 +92,8 @@ struct WorkerRegistry {
     next: u32,
 }
 
-static REGISTRY: crate::pool::ForkMutex<WorkerRegistry> =
-    crate::pool::ForkMutex::new(WorkerRegistry { spare: Vec::new(), next: 0 });
+static REGISTRY: crate::sys::fork::ForkMutex<WorkerRegistry> =
+    crate::sys::fork::ForkMutex::new(WorkerRegistry { spare: Vec::new(), next: 0 });
 
 /// Gives `worker`, an unused record, to the calling kernel thread, which is one of the pool.
 /// Allocates nothing, see [`crate::pool::AssignmentLetter`].

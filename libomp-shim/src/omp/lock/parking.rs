@@ -103,7 +103,7 @@ impl Bucket {
     }
 
     fn enter(&self) -> Locked<'_> {
-        let generation = ult::pool::generation();
+        let generation = ult::sys::fork::generation();
         let mut turns = 0u32;
         while !self.try_enter(generation + 1) {
             turns += 1;
@@ -209,8 +209,8 @@ pub(super) fn acquire(lock: &Lock) {
 /// As [`acquire`]. False in the child of a fork(2) that another context of this kernel thread made
 /// meanwhile; the record is forgotten there.
 fn acquire_in_this_process(lock: &Lock) -> bool {
-    let generation = ult::pool::generation();
-    let forked = || ult::pool::generation() != generation;
+    let generation = ult::sys::fork::generation();
+    let forked = || ult::sys::fork::generation() != generation;
     let waiter = Waiter {
         lock,
         worker: worker::register_current(),

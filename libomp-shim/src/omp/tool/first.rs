@@ -84,7 +84,7 @@ fn is_of_this_process(teller: u64) -> bool {
 }
 
 fn generation() -> u64 {
-    u64::from(ult::pool::generation()) & (u64::MAX >> THREAD_BITS)
+    u64::from(ult::sys::fork::generation()) & (u64::MAX >> THREAD_BITS)
 }
 
 /// The calling OpenMP thread, or the kernel thread that has not met OpenMP, and its process.
