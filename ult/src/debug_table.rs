@@ -6,8 +6,8 @@ use crate::debug::DebugEntry;
 /// Everything there is to know about this crate's part.
 pub const ENTRIES: [&[DebugEntry]; 5] = [
     &crate::debug::BLOCK_ENTRY,
-    &crate::worker::REGISTRY_ENTRIES,
-    &crate::worker::ENTRIES,
-    &crate::sched::SUSPENDED_ENTRIES,
+    &crate::worker::table::REGISTRY_ENTRIES,
+    &crate::worker::record::ENTRIES,
+    &crate::sched::suspended::ENTRIES,
     &crate::ult::ENTRIES,
 ];

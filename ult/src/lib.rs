@@ -48,6 +48,7 @@ pub mod signals;
 pub mod spawn;
 pub mod stack;
 pub mod stall;
+mod switch;
 pub mod sys;
 pub mod tls_block;
 pub mod topology;

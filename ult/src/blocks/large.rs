@@ -11,7 +11,7 @@
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
-use super::GRAIN;
+use super::magazine::GRAIN;
 use super::slabs::map_anonymous;
 use crate::sys::fork::ForkMutex;
 

@@ -23,7 +23,7 @@
 
 use core::ptr::{self, NonNull};
 
-use super::{Free, GRAIN, Magazine};
+use super::magazine::{Free, GRAIN, Magazine};
 use crate::sys::fork::{ForkMutex, generation};
 
 /// Bytes of a slab, and what it is aligned to.

@@ -7,42 +7,15 @@
 //! A thread that runs with its kernel thread's own storage begins with what that has used; one that
 //! runs with a donor's begins with zero.
 use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 
-use crate::sched;
 use crate::sys::thread;
-use crate::tls_block::TlsBlock;
+use crate::tls_block::directory;
+use crate::tls_block::record::TlsBlock;
 
+use super::host::RunningClock;
+use super::thread_state::threads_differ;
 use super::{TIMED, here, is_timed};
-
-/// Nanoseconds of processor time that were counted for a thread.
-pub(super) struct CountedTime(AtomicU64);
-
-impl CountedTime {
-    pub(super) const fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
-    fn add(&self, ns: u64) {
-        // ORDERING: Relaxed; a number that is handed on with the thread.
-        self.0.fetch_add(ns, Relaxed);
-    }
-
-    fn get(&self) -> u64 {
-        // ORDERING: as above.
-        self.0.load(Relaxed)
-    }
-}
-
-/// The thread whose time a kernel thread's clock counts, and since when; null: no thread's.
-pub(super) struct RunningClock {
-    tls_block: *const TlsBlock,
-    since: u64,
-}
-
-impl RunningClock {
-    pub(super) const NONE: RunningClock = RunningClock { tls_block: ptr::null(), since: 0 };
-}
 
 /// The thread with `tls_block` runs on from here.
 pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
@@ -71,7 +44,7 @@ pub fn of_current() -> Option<u64> {
     if !is_timed() {
         // ORDERING: Relaxed; see `is_timed`.
         TIMED.store(true, Relaxed);
-        sched::threads_differ();
+        threads_differ();
     }
     // SAFETY: own kernel thread; program code runs.
     let running = unsafe { &mut (*worker.own()).kernel.running };
@@ -85,5 +58,5 @@ pub fn of_current() -> Option<u64> {
 /// The processor time that was counted for the thread with the donor of this number, up to its last
 /// switch; `None` if there is no such thread.
 pub fn of_tls_donor(tid: i32) -> Option<u64> {
-    crate::tls_block::of_tls_donor(tid).map(|tls_block| tls_block.state.time.get())
+    directory::with_number(tid).map(|tls_block| tls_block.state.time.get())
 }

@@ -370,7 +370,7 @@ impl SpinPolicy {
 
     fn go_on_crowded(&mut self) -> bool {
         self.crowded = true;
-        let few = if crate::pool::has_room() { self.few } else { LEAST_CROWDED_LOOKS };
+        let few = if crate::pool::share::has_room() { self.few } else { LEAST_CROWDED_LOOKS };
         if self.limit == u32::MAX { self.nap() } else { self.looks < few }
     }
 
@@ -453,7 +453,7 @@ fn runnable(text: &str) -> Option<usize> {
 }
 
 /// In the child process of `fork(2)`, which has only one kernel thread: counts this one as awake.
-pub(super) fn reset_after_fork() {
+pub(crate) fn reset_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     AWAKE.awake.store(1, Ordering::Relaxed);
 }

@@ -84,7 +84,7 @@ impl SignalAction {
 
     /// The monitor's handler calls ours for signals of its number that it has not sent.
     fn is_the_monitor_s(&self) -> bool {
-        self.handler == crate::stall::handler_address()
+        self.handler == crate::stall::signal::handler_address()
     }
 
     /// The action that calls our handler instead.
@@ -195,7 +195,7 @@ pub fn are_taken_over() -> bool {
 /// Are the program's handlers for `signal` called by ours? [`set_action`] is the way to set its
 /// action then. For the monitor's signal from its first use on.
 pub fn covers(signal: i32) -> bool {
-    is_taken_over(signal) && (are_taken_over() || crate::stall::is_its_signal(signal))
+    is_taken_over(signal) && (are_taken_over() || crate::stall::signal::is_its_signal(signal))
 }
 
 /// From now on every handler of the program is called by ours, those that are set already and those

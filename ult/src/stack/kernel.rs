@@ -17,7 +17,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
 
-use crate::signals;
+use crate::signals::mask;
 use crate::sys::fork::ForkMutex;
 use crate::sys::memory::page_size;
 
@@ -42,7 +42,7 @@ pub(crate) fn start_thread(
             return Err(io::ErrorKind::OutOfMemory.into());
         };
         let mut id: libc::pthread_t = core::mem::zeroed();
-        let result = signals::with_all_blocked(|before| {
+        let result = mask::with_all_blocked(|before| {
             prepare(before);
             libc::pthread_create(&mut id, &attributes, main, argument)
         });

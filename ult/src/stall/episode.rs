@@ -20,10 +20,11 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::observer::{self, SchedulerEvent};
 
+use super::hooks::{TALLY, count, hooks, is_urgent};
 use super::signal::{self, SampleVerdict};
 use super::watched::Watched;
 use super::watcher::{Aim, LONGEST_NAP_NANOS, QUICK_PERIOD_NANOS};
-use super::{TALLY, count, hooks, is_urgent, objects, regions};
+use super::{objects, regions};
 use crate::sys::clock;
 use crate::sys::thread::{self, KernelThreadState};
 

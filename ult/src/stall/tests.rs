@@ -8,7 +8,10 @@ mod sleeps;
 use super::*;
 use core::arch::asm;
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use core::ptr;
+use core::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
+};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;

@@ -19,8 +19,9 @@ use core::sync::atomic::{
 
 use super::alarm::Alarm;
 use super::episode::Episode;
+use super::hooks::is_urgent;
 use super::spin::StallSample;
-use super::{is_urgent, regions, signal, watcher};
+use super::{regions, signal, watcher};
 use crate::sys::sync::CachePadded;
 
 /// What a worker does at present.

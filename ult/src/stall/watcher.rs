@@ -37,7 +37,7 @@ use core::sync::atomic::{
 use core::time::Duration;
 
 use super::episode::Finding;
-use super::is_urgent;
+use super::hooks::is_urgent;
 use super::signal;
 use super::watched::Watched;
 use crate::sys::{clock, futex, thread};
@@ -376,7 +376,7 @@ fn spawn() -> bool {
         libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
         libc::pthread_attr_setstacksize(&raw mut attributes, WATCHER_STACK_BYTES);
         let mut id: libc::pthread_t = mem::zeroed();
-        let result = crate::signals::with_all_blocked(|_| {
+        let result = crate::signals::mask::with_all_blocked(|_| {
             libc::pthread_create(&raw mut id, &raw const attributes, main, ptr::null_mut())
         });
         libc::pthread_attr_destroy(&raw mut attributes);

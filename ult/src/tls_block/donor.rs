@@ -17,11 +17,11 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 
-use super::TlsBlock;
-use crate::signals;
+use crate::signals::mask;
 use crate::stack::kernel;
 use crate::sys::{arch, futex, thread};
-use crate::worker;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::words;
 
 /// The name that debuggers and `/proc` show; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
@@ -46,8 +46,8 @@ struct Birth {
 pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
     let birth = Birth {
         tls_block,
-        mask: signals::current_mask(),
-        monitor_signal: crate::stall::signal_as_set(),
+        mask: mask::current_mask(),
+        monitor_signal: crate::stall::signal::signal_as_set(),
         ready: AtomicU32::new(0),
     };
     if start(&birth).is_none() {
@@ -99,7 +99,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     let (word, mask) = (&raw const birth.ready, birth.mask & !birth.monitor_signal);
     tls_block.set_mask(birth.mask);
     tls_block.set_tls_donor_mask(mask);
-    worker::note_tls_block(tls_block);
+    words::note_tls_block(tls_block);
     let tid = thread::number();
     // ORDERING: Relaxed, all three; ordered by `ready`.
     tls_block.tls_donor.store(tid, Ordering::Relaxed);
@@ -113,10 +113,10 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     birth.ready.store(1, Ordering::Release);
     // The frame that holds the word may be gone already.
     futex::wake(word, 1);
-    signals::set_mask(mask);
+    mask::set_mask(mask);
     sleep_until_end_requested(tls_block);
     // The storage belongs to this thread again. Its words name the worker that used it last.
-    worker::clear_runtime_words();
+    words::clear_runtime_words();
     thread::set_name(c"gangway-end");
     ptr::null_mut()
 }

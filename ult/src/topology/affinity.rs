@@ -30,7 +30,8 @@ pub(super) fn process_cpus() -> Vec<usize> {
     cpus
 }
 
-/// Restricts the calling kernel thread to `cpus`, operating system numbers.
+/// Restricts the calling kernel thread to `cpus`, operating system numbers. A worker's kernel thread
+/// is bound by [`crate::kernel_state::bind_kernel_thread`].
 ///
 /// # Errors
 /// `InvalidInput` if none of them exists or is allowed to this process, otherwise what the kernel
@@ -51,7 +52,6 @@ pub(super) fn bind_to(cpus: &[usize]) -> io::Result<()> {
             [0, size_of_val(&*words), words.as_ptr() as usize, 0],
         )
     };
-    crate::kernel_state::has_been_bound();
     if refused == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-refused as i32)) }
 }
 

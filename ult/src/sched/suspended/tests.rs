@@ -1,7 +1,9 @@
 //! Tests of the suspended contexts of a worker.
 
-use super::super::{ReadyOrder, Wait, WaitTraits};
 use super::*;
+use crate::sched::request::ReadyOrder;
+use crate::sched::request::Wait;
+use crate::sched::request::WaitTraits;
 use core::cell::{Cell, RefCell};
 use core::ptr;
 
