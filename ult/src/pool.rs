@@ -25,16 +25,13 @@ use crate::sched::stacks::jobs_run_on_own_stacks;
 use crate::sched::wait::wait;
 use crate::signals::mask;
 use crate::stack::kernel;
-use crate::stack::promised::{self};
+use crate::stack::promised;
 use crate::switch::switch;
 use crate::sys::fork::{self, ForkMutex};
 use crate::sys::thread;
 use crate::ult::Ult;
 use crate::worker::record::Worker;
-use crate::worker::registry;
-use crate::worker::role;
-use crate::worker::table;
-use crate::worker::words;
+use crate::worker::{registry, role, table, words};
 
 pub(crate) mod assignment;
 pub mod program_threads;

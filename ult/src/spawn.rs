@@ -41,8 +41,7 @@ use crate::pool::share;
 use crate::sys::fork::ForkMutex;
 use crate::topology::distance;
 use crate::worker::record::Worker;
-use crate::worker::table;
-use crate::worker::table::wake_idle_behind_fence;
+use crate::worker::table::{self, wake_idle_behind_fence};
 use crate::worker::words::here;
 
 static FORK: ForkMutex<()> = ForkMutex::new(());

@@ -8,19 +8,18 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
 
-use crate::debug;
 use crate::sched::runner::end_runner;
 use crate::sched::spin_policy::count_awake;
 use crate::signals::handler::FOR_MONITOR;
 use crate::stall::hooks::install_signal_hooks;
 use crate::sys::{arch, thread};
-use crate::tls_block;
 use crate::worker::record::Worker;
 use crate::worker::registry::{adopt, put_back_record, take_record};
 use crate::worker::role::Locals;
 use crate::worker::running;
 use crate::worker::table::{GROUPS, MAIN};
 use crate::worker::words::{self, WORD_WORKER, current, set_locals, tls_block_in_force, word};
+use crate::{debug, tls_block};
 
 /// Makes it possible to register threads, once: before the first one.
 pub(super) fn prepare() {

@@ -29,9 +29,7 @@ use std::time::Instant;
 
 use crate::pool::program_threads;
 use crate::sys::fork::ForkMutex;
-use crate::worker::registry;
-use crate::worker::running;
-use crate::worker::table;
+use crate::worker::{registry, running, table};
 
 use super::{IDLE, adopt, give_back, spawn_kernel_thread};
 use crate::sched::spin_policy;

@@ -75,15 +75,13 @@ use super::runner::run_on_runner;
 use super::spin_policy::Spin;
 use super::suspended::context::SuspendedContext;
 use super::wait::wait;
-use crate::pool;
 use crate::pool::assignment::Assignment;
 use crate::stall::watched::Watched;
-use crate::tls_block;
 use crate::tls_block::record::is_same;
-use crate::worker::record;
-use crate::worker::record::Worker;
+use crate::worker::record::{self, Worker};
 use crate::worker::role::Role;
 use crate::worker::words::here;
+use crate::{pool, tls_block};
 
 /// Stack size, in bytes, of the context that stands in; the contexts that it adopts bring their own
 /// stacks. Chosen: this context calls little; any value from 64 KiB to 1 MiB will do.

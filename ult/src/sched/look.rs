@@ -34,23 +34,20 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
-use super::desk;
 use super::next::Next;
 use super::request::SearchScope;
-use super::returning;
 use super::suspended::context::SuspendedContext;
+use super::{desk, returning};
 use crate::deque::Steal;
 use crate::gang::{GangTag, eligible};
 use crate::observer::{self, SchedulerEvent};
 use crate::pool::share;
 use crate::spawn::offers;
-use crate::spawn::start::PLACED;
-use crate::spawn::start::UltStart;
+use crate::spawn::start::{PLACED, UltStart};
 use crate::sys::arch;
 use crate::topology::distance;
 use crate::victim::VictimPolicy;
-use crate::worker::record;
-use crate::worker::record::Worker;
+use crate::worker::record::{self, Worker};
 use crate::worker::table;
 use crate::worker::thread_mode::ThreadMode;
 

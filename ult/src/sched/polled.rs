@@ -31,8 +31,7 @@ use super::spin_policy::Spin;
 use super::wait::{nobody_else_can_go_on, wait};
 use crate::sys::fork;
 use crate::worker::record::Worker;
-use crate::worker::words;
-use crate::worker::words::here;
+use crate::worker::words::{self, here};
 
 /// How often a condition is evaluated before the context is suspended. The first number applies if
 /// other contexts wait behind the running code, the second one if none does. An answer under way

@@ -27,15 +27,10 @@ use crate::stack::promised::{self, SpaceBesideStack};
 use crate::tls_block;
 use crate::tls_block::record::TlsBlock;
 use crate::ult::Ult;
-use crate::worker::mode;
-use crate::worker::record::Worker;
-use crate::worker::record::WorkerOwn;
-use crate::worker::role::Locals;
-use crate::worker::role::Role;
-use crate::worker::running;
-use crate::worker::table;
+use crate::worker::record::{Worker, WorkerOwn};
+use crate::worker::role::{Locals, Role};
 use crate::worker::thread_mode::ThreadMode;
-use crate::worker::words;
+use crate::worker::{mode, running, table, words};
 
 /// Gives `job` to a runner and switches to it. Returns when the calling context is resumed.
 ///

@@ -10,8 +10,7 @@ use crate::exceptions;
 use crate::tls_block::record::TlsBlock;
 use crate::worker::role::Role;
 use crate::worker::running;
-use crate::worker::words;
-use crate::worker::words::here;
+use crate::worker::words::{self, here};
 
 /// Switches the calling context to `tls_block`; the context keeps its `worker::Locals`. Returns the
 /// TLS block with which the context ran before. Where TLS blocks are not used, changes nothing and

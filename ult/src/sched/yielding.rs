@@ -30,12 +30,10 @@ use super::wait::{all_meet, wait};
 use super::{runner, spin_policy};
 use crate::gang::{GangTag, eligible};
 use crate::stall::watched::Watched;
-use crate::worker::record::Worker;
-use crate::worker::record::WorkerOwn;
+use crate::worker::record::{Worker, WorkerOwn};
 use crate::worker::role::Role;
 use crate::worker::thread_mode::ThreadMode;
-use crate::worker::words;
-use crate::worker::words::here;
+use crate::worker::words::{self, here};
 
 /// Every `YIELDS_PER_HELD_BACK_ULT`th yield while gang ULTs are queued here, one of them starts
 /// although it may not be eligible, because the spinning code may wait for it. Chosen: the eligible

@@ -1,14 +1,12 @@
 //! Delivering what has waited for its addressee, which runs now: the kernel thread sends it to
 //! itself.
-use super::actions;
 use super::handler::by_kernel_to_itself;
-use super::mask;
+use super::{actions, mask};
 use crate::signals::mask::current_mask;
 use crate::stall::signal;
 use crate::tls_block::directory;
 use crate::tls_block::record::TlsBlock;
-use crate::worker::table;
-use crate::worker::words;
+use crate::worker::{table, words};
 
 /// Sends what waits for `tls_block`, in force here, and is not blocked. Each handler runs before
 /// this goes on.

@@ -30,8 +30,7 @@ use crate::sys::arch;
 use crate::tls_block::record::TlsBlock;
 use crate::worker::host::notify_host;
 use crate::worker::record::Worker;
-use crate::worker::table;
-use crate::worker::words;
+use crate::worker::{table, words};
 
 /// `si_code` of signals that `kill` sends, which are for the process. Those of `tgkill`, `sigqueue`
 /// and timers have smaller ones, the kernel's own larger ones.

@@ -11,8 +11,7 @@ use crate::signals::mask::EVERYTHING;
 use crate::tls_block::directory;
 use crate::tls_block::record::TlsBlock;
 use crate::worker::host::notify_host;
-use crate::worker::table;
-use crate::worker::words;
+use crate::worker::{table, words};
 
 /// The thread of a team that has this thread pointer, if signals for it are kept here.
 fn thread_with_pointer(thread_pointer: usize) -> Option<&'static TlsBlock> {

@@ -31,9 +31,8 @@
 //! * Time slices by this timer for all code with calls. A tick costs most of its period on a
 //!   virtual machine, and code that computes with calls to a library took up to twice the time.
 use core::cell::UnsafeCell;
-use core::mem;
-use core::ptr;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
+use core::{mem, ptr};
 
 use libc::{c_int, ucontext_t};
 

@@ -30,18 +30,15 @@
 //!   period, in a debugger for instance. Then each tick interrupts the handler of the last, and
 //!   their frames fill the stack.
 use core::ffi::{c_int, c_void};
-use core::mem;
-use core::ptr;
 use core::sync::atomic::{
     AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, compiler_fence,
 };
+use core::{mem, ptr};
 use libc::{siginfo_t, ucontext_t};
 use std::sync::Once;
 
 use crate::observer::{self, SchedulerEvent};
-use crate::signals::kernel;
-use crate::signals::mask;
-use crate::signals::queue;
+use crate::signals::{kernel, mask, queue};
 use crate::sys::arch;
 use crate::tls_block::record::TlsBlock;
 

@@ -18,9 +18,8 @@
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::objects;
 use super::watched::Watched;
-use super::watcher;
+use super::{objects, watcher};
 use crate::sys::thread::{self, KernelThreadState};
 
 /// Bytes of a stack that are searched. Chosen: several calls of usual functions; any value from 8

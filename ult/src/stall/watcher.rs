@@ -29,12 +29,11 @@
 //! * Real-time priority. The kernel refuses it to ordinary users, and it was slower in all but the
 //!   worst cases.
 use core::ffi::c_void;
-use core::mem;
-use core::ptr;
 use core::sync::atomic::{
     AtomicPtr, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, fence,
 };
 use core::time::Duration;
+use core::{mem, ptr};
 
 use super::episode::Finding;
 use super::hooks::is_urgent;

@@ -1,9 +1,7 @@
 //! Tests of the suspended contexts of a worker.
 
 use super::*;
-use crate::sched::request::ReadyOrder;
-use crate::sched::request::Wait;
-use crate::sched::request::WaitTraits;
+use crate::sched::request::{ReadyOrder, Wait, WaitTraits};
 use core::cell::{Cell, RefCell};
 use core::ptr;
 
