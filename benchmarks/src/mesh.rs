@@ -34,6 +34,7 @@ pub use front::{FrontLoad, FrontStep, Mesh};
 use node::{CoreWork, MeshNode, MeshPiece};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use ult::sys::random::XorShift;
 use ult::victim::VictimPolicy;
 
 /// Virtual nanoseconds.
@@ -61,12 +62,9 @@ impl Deal {
     fn homes(self, patches: usize, nodes: usize) -> Vec<usize> {
         let mut homes: Vec<usize> = (0..patches).map(|patch| patch * nodes / patches).collect();
         if self == Self::Shuffled {
-            let mut random = 0x2545_f491_4f6c_dd1d_u64;
+            let mut random = XorShift::new(0x2545_f491_4f6c_dd1d);
             for last in (1..patches).rev() {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                homes.swap(last, (random % (last as u64 + 1)) as usize);
+                homes.swap(last, (random.draw() % (last as u64 + 1)) as usize);
             }
         }
         homes

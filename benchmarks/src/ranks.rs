@@ -12,6 +12,7 @@
 use placement::steal::{Amount, RankRange, StealQueue, TIPS, Thief, Tip};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use ult::sys::random::XorShift;
 use ult::victim::{Selector, VictimKind, VictimPolicy};
 
 /// Virtual nanoseconds.
@@ -103,7 +104,7 @@ struct RanksSimulation {
     ranks: Vec<SimulatedRank>,
     events: BinaryHeap<Reverse<(RanksTime, u64, usize, RanksEvent)>>,
     serial: u64,
-    random: u64,
+    random: XorShift,
     now: RanksTime,
     outcome: RanksOutcome,
 }
@@ -143,7 +144,7 @@ impl RanksSimulation {
             ranks,
             events: BinaryHeap::new(),
             serial: 0,
-            random: setting.seed | 1,
+            random: XorShift::new(setting.seed | 1),
             now: 0,
             outcome: RanksOutcome::default(),
         };
@@ -173,10 +174,7 @@ impl RanksSimulation {
 
     /// How much a region computes.
     fn draw(&mut self) -> RanksTime {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        WORK.0 + self.random % (WORK.1 - WORK.0)
+        WORK.0 + self.random.draw() % (WORK.1 - WORK.0)
     }
 
     /// As the runtime's, for regions that are not short.

@@ -13,7 +13,7 @@ that runs there has the worker's number alone. Nothing is changed in the process
 gdb by an unwinder, so this works in cores, too. Needs no debug information of libgangway.so: it exports where its fields are
 (ult/src/debug.rs). Thread-local variables are shown as the selected kernel thread has them.
 
-x86_64 only: the registers of a suspended context lie as ult/src/arch/x86_64.rs draws them.
+x86_64 only: the registers of a suspended context lie as ult/src/sys/arch/x86_64.rs draws them.
 """
 
 import re

@@ -39,7 +39,7 @@ impl Arena {
     fn allocate(&self, layout: Layout) -> Option<*mut u8> {
         // ORDERING: Relaxed; the thread's own pointer is only here if it has stored it.
         let owner = self.owner.load(Ordering::Relaxed);
-        if owner == 0 || owner != ult::arch::thread_pointer() {
+        if owner == 0 || owner != ult::sys::arch::thread_pointer() {
             return None;
         }
         self.take(layout)
@@ -69,7 +69,7 @@ impl Arena {
 /// the C library again.
 pub fn from_arena<T>(read: impl FnOnce() -> T) -> T {
     // ORDERING: Relaxed, both; only this thread's stores matter to it.
-    ARENA.owner.store(ult::arch::thread_pointer(), Ordering::Relaxed);
+    ARENA.owner.store(ult::sys::arch::thread_pointer(), Ordering::Relaxed);
     let result = read();
     ARENA.owner.store(0, Ordering::Relaxed);
     result

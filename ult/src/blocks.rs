@@ -18,80 +18,23 @@
 //! create nothing any more).
 
 mod large;
+pub(crate) mod magazine;
 mod plain;
 mod slabs;
 
 use core::ptr::{self, NonNull};
 
+pub use self::magazine::GRAIN;
+use self::magazine::{CLASSES, Magazine, Pair};
 use self::slabs::Slabs;
-use crate::pool::ForkMutex;
 use crate::sanitize;
-use crate::worker;
+use crate::sys::fork::ForkMutex;
+use crate::worker::words::current;
 
-/// Sizes are multiples of this many bytes, and blocks are aligned so.
-pub const GRAIN: usize = 64;
-/// The largest size that is recycled, in bytes.
-const LARGEST: usize = 1024;
-const CLASSES: usize = LARGEST / GRAIN;
 /// Blocks that change hands at once.
 const MAGAZINE: u32 = 32;
 /// Magazines of one size in the depot.
 const DEPOT: usize = 64;
-
-/// A free block: the first word of it.
-struct Free {
-    next: *mut Free,
-}
-
-/// A list of free blocks of one size.
-struct Magazine {
-    first: *mut Free,
-    count: u32,
-}
-
-// SAFETY: the blocks belong to the owner of the list.
-unsafe impl Send for Magazine {}
-
-impl Magazine {
-    const EMPTY: Self = Self { first: ptr::null_mut(), count: 0 };
-
-    #[inline]
-    fn pop(&mut self) -> Option<NonNull<Free>> {
-        let block = NonNull::new(self.first)?;
-        // SAFETY: a block on the list is free and its first word is the link.
-        self.first = unsafe { block.as_ref() }.next;
-        self.count -= 1;
-        Some(block)
-    }
-
-    /// # Safety
-    /// The block is free, the caller's, and of the list's size.
-    #[inline]
-    unsafe fn push(&mut self, block: NonNull<Free>) {
-        // SAFETY: as the caller says.
-        unsafe { block.write(Free { next: self.first }) };
-        self.first = block.as_ptr();
-        self.count += 1;
-    }
-}
-
-/// A worker's free blocks of one size. Two lists, so that a worker at the edge does not go to the
-/// depot at each block.
-struct Pair {
-    loaded: Magazine,
-    spare: Magazine,
-}
-
-impl Pair {
-    const EMPTY: Self = Self { loaded: Magazine::EMPTY, spare: Magazine::EMPTY };
-}
-
-/// The free blocks of a worker.
-pub(crate) struct Magazines([Pair; CLASSES]);
-
-impl Magazines {
-    pub(crate) const EMPTY: Self = Self([Pair::EMPTY; CLASSES]);
-}
 
 /// What all workers have of one size.
 struct Depot {
@@ -118,7 +61,7 @@ fn class_of(size: usize) -> Option<usize> {
 /// thread. To be given back by [`release`] with the same size.
 #[inline]
 pub fn allocate(size: usize) -> *mut u8 {
-    if let (Some(class), Some(worker)) = (class_of(size), worker::current()) {
+    if let (Some(class), Some(worker)) = (class_of(size), current()) {
         // SAFETY: own kernel thread; nothing here waits.
         let pair = unsafe { &mut (*worker.own()).blocks.0[class] };
         if let Some(block) = pair.loaded.pop() {
@@ -153,7 +96,7 @@ fn reload(pair: &mut Pair, class: usize, size: usize) -> *mut u8 {
 /// `block` came from [`allocate`] with this `size`, and no thread uses it any more.
 #[inline]
 pub unsafe fn release(block: NonNull<u8>, size: usize) {
-    if let (Some(class), Some(worker)) = (class_of(size), worker::current())
+    if let (Some(class), Some(worker)) = (class_of(size), current())
         && !sanitize::keeps_blocks()
     {
         // SAFETY: own kernel thread; nothing here waits.
@@ -242,6 +185,7 @@ pub(crate) unsafe fn forget_after_fork() {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::worker;
 
     fn block(size: usize) -> NonNull<u8> {
         NonNull::new(allocate(size)).expect("memory")

@@ -7,7 +7,7 @@
 //! layer above exports the table; the script is `gangway/gdb/gangway.py`.
 //!
 //! Entries have names, so the script says which one it misses instead of reading the wrong place.
-//! Each module declares those of its own private fields.
+//! Each module declares those of its own private fields, and [`crate::debug_table`] has all of them.
 //!
 //! Rejected:
 //! * `DW_TAG` information of the release build: ten times the library's size.
@@ -48,17 +48,9 @@ impl DebugEntry {
     }
 }
 
-/// Distance from the thread pointer to the kernel thread's block ([`crate::arch::thread_block`]),
+/// Distance from the thread pointer to the kernel thread's block ([`crate::sys::arch::thread_block`]),
 /// which is the same in all threads; 0 before the first worker is registered.
 pub(crate) static BLOCK: AtomicIsize = AtomicIsize::new(0);
 
-const BLOCK_ENTRY: [DebugEntry; 1] = [DebugEntry::address("block", (&raw const BLOCK).cast())];
-
-/// Everything there is to know about this crate's part.
-pub const ENTRIES: [&[DebugEntry]; 5] = [
-    &BLOCK_ENTRY,
-    &crate::worker::REGISTRY_ENTRIES,
-    &crate::worker::ENTRIES,
-    &crate::sched::SUSPENDED_ENTRIES,
-    &crate::ult::ENTRIES,
-];
+/// What debuggers find of it.
+pub(crate) const BLOCK_ENTRY: [DebugEntry; 1] = [DebugEntry::address("block", (&raw const BLOCK).cast())];

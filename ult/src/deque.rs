@@ -19,7 +19,7 @@
 //! modulo its capacity.
 
 use crate::debug::DebugEntry;
-use crate::sync::{AtomicIsize, AtomicPtr, CachePadded, Ordering, fence};
+use crate::sys::sync::{AtomicIsize, AtomicPtr, CachePadded, Ordering, fence};
 use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 

@@ -25,8 +25,8 @@
 //! * Keeping found objects loaded with `dlopen(RTLD_NOLOAD | RTLD_NODELETE)`: it takes the loader's
 //!   lock. Another thread may hold that lock for as long as a constructor runs, and the constructor
 //!   may be waiting for this very region.
-use crate::arch::thread_block;
-use crate::objects;
+use crate::sys::arch::thread_block;
+use crate::sys::objects;
 use core::cell::Cell;
 use core::ffi::CStr;
 use core::sync::atomic::{

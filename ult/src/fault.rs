@@ -121,8 +121,9 @@ pub(crate) fn new_alternate() -> Option<libc::stack_t> {
 /// As the system call.
 pub(crate) unsafe fn ask_alternate(new: *const libc::stack_t, old: *mut libc::stack_t) -> i32 {
     // SAFETY: passed on.
-    -unsafe { crate::arch::system_call(libc::SYS_sigaltstack as usize, [new as usize, old as usize, 0, 0]) }
-        as i32
+    -unsafe {
+        crate::sys::arch::system_call(libc::SYS_sigaltstack as usize, [new as usize, old as usize, 0, 0])
+    } as i32
 }
 
 /// Sets the kernel thread's alternate stack, which is mapped as long as it has it. An error number,

@@ -6,13 +6,12 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`arch`] | the context switch, one file per processor; the kernel thread's own block of storage |
+//! | [`sys`] | the processor, the kernel and the C library, one of each; below everything else |
 //! | [`stack`] | mapped and pooled stacks with a guard area |
 //! | [`fault`] | the handler that turns a stack overflow into a message |
 //! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
 //! | [`tls_block`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
 //! | [`kernel_state`] | what the kernel keeps per thread, kept for each OpenMP thread: processors, name, nice value, processor time |
-//! | [`loader`] | walks over the loaded objects, and not during a fork |
 //! | [`sanitize`] | reports to the program's sanitizers: stacks, and which action comes before which |
 //! | [`park`] | how a kernel thread sleeps and is woken |
 //! | [`blocks`] | small memory blocks, recycled by the worker that frees them |
@@ -29,41 +28,31 @@
 //! | [`stall`] | the monitor that finds workers which reach no switch point while others wait behind them
 //! | [`observer`] | the observer that is notified of the scheduler's events
 //! | [`debug`] | where a debugger finds workers and suspended contexts |
+//! | [`debug_table`] | all that there is for it |
 //! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
-//! | [`sync`] | the one place where loom replaces the atomics |
-pub mod arch;
 pub mod blocks;
 pub mod debug;
+pub mod debug_table;
 pub mod deque;
 pub mod exceptions;
 pub mod fault;
 pub mod gang;
 pub mod kernel_state;
-pub mod loader;
 pub mod mutants;
-mod objects;
 pub mod observer;
 pub mod park;
 pub mod pool;
-pub mod proc_file;
 pub mod sanitize;
 pub mod sched;
 pub mod signals;
 pub mod spawn;
 pub mod stack;
 pub mod stall;
-pub mod sync;
+mod switch;
+pub mod sys;
 pub mod tls_block;
 pub mod topology;
 mod ult;
 pub mod victim;
 pub mod watch;
 pub mod worker;
-
-/// Stops the process with one line on stderr: something the crate cannot go on without is missing.
-pub(crate) fn fatal(what: &str) -> ! {
-    let line = format!("gangway: {what}\n");
-    // SAFETY: a valid buffer; the result does not matter, the process ends.
-    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
-    std::process::abort()
-}

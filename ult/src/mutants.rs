@@ -50,16 +50,9 @@ mod chosen {
 
     static CHOSEN: AtomicU64 = AtomicU64::new(UNREAD);
 
-    /// A number for a mutant's name (FNV-1a, above the two that mean something else).
+    /// A number for a mutant's name (above the two that mean something else).
     pub const fn number(name: &str) -> u64 {
-        let bytes = name.as_bytes();
-        let mut hash = 0xCBF2_9CE4_8422_2325_u64;
-        let mut at = 0;
-        while at < bytes.len() {
-            hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0000_0100_0000_01B3);
-            at += 1;
-        }
-        hash | 2
+        crate::sys::hash::of_name(name) | 2
     }
 
     /// Is the process the mutant with this number? Any thread.

@@ -20,7 +20,7 @@
 //!   and two cache lines instead of four bytes.
 
 use crate::const_fn_unless_loom;
-use crate::sync::{AtomicUsize, Futex, Ordering, fence};
+use crate::sys::sync::{AtomicUsize, Futex, Ordering, fence};
 use core::time::Duration;
 
 /// The owner is awake, or has decided to be.
@@ -29,36 +29,6 @@ const RUNNING: u32 = 0;
 const PARKED: u32 = 1;
 /// A waker has taken the owner out of `PARKED`, and the owner has not noticed it yet.
 const NOTIFIED: u32 = 2;
-
-/// Lets other kernel threads have the core for a moment. Any thread; keeps `errno`.
-///
-/// The function asks the kernel directly. `libc::sched_yield` and `std::thread::yield_now` would
-/// call the symbol `sched_yield`, which the layer above may define for the program, to switch
-/// between ULTs.
-#[inline]
-pub fn give_core() {
-    // SAFETY: no arguments, no memory.
-    unsafe { libc::syscall(libc::SYS_sched_yield) };
-}
-
-/// Lets other kernel threads have the core for some 20 to 100 µs. Any thread; keeps `errno`.
-///
-/// Why not a yield: suppose that a thread shares its core with a spinning thread. Since Linux 6.18
-/// a yield then costs it the rest of a time slice, which is milliseconds. A thread that sleeps and
-/// is woken runs at once.
-pub(crate) fn nap() {
-    let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
-    // SAFETY: a valid time; the time left after a signal is not asked for.
-    unsafe {
-        libc::syscall(
-            libc::SYS_clock_nanosleep,
-            libc::CLOCK_MONOTONIC,
-            0,
-            &raw const time,
-            core::ptr::null_mut::<libc::timespec>(),
-        )
-    };
-}
 
 /// The sleep state of one kernel thread.
 ///

@@ -14,83 +14,38 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, TryLockError};
+use std::sync::Once;
 
-use crate::fault;
 use crate::observer::{self, SchedulerEvent};
-use crate::sched;
-use crate::signals;
+use crate::sched::border::enter_program;
+use crate::sched::request::{Job, Wait};
+use crate::sched::spin_policy::{self, Spin};
+use crate::sched::stacks::jobs_run_on_own_stacks;
+use crate::sched::wait::wait;
+use crate::signals::mask;
 use crate::stack::kernel;
-use crate::stack::promised::{self, SpaceBesideStack};
+use crate::stack::promised;
+use crate::switch::switch;
+use crate::sys::fork::{self, ForkMutex};
+use crate::sys::thread;
 use crate::ult::Ult;
-use crate::worker::{self, Worker};
+use crate::worker::record::Worker;
+use crate::worker::{registry, role, table, words};
 
+pub(crate) mod assignment;
+pub mod program_threads;
 pub mod renew;
+pub(crate) mod share;
+pub(crate) mod space;
 
-/// A mutex that the child of a fork may discard: the thread that held it may not exist there.
-pub(crate) struct ForkMutex<T>(UnsafeCell<Mutex<T>>);
+pub use assignment::Assignment;
+pub use share::{enter_region, leave_region, limit, set_limit};
+pub use space::started;
 
-// SAFETY: a Mutex is Sync. Only `forget` writes the cell, in a child that has a single thread.
-unsafe impl<T: Send> Sync for ForkMutex<T> {}
-
-impl<T> ForkMutex<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        Self(UnsafeCell::new(Mutex::new(value)))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        // SAFETY: no thread writes the cell while more than one thread exists.
-        let mutex = unsafe { &*self.0.get() };
-        match mutex.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(e)) => e.into_inner(),
-            // `errno` is kept, because the program may be about to read it.
-            Err(TryLockError::WouldBlock) => {
-                let errno = sched::errno();
-                let guard = mutex.lock().unwrap_or_else(|e| e.into_inner());
-                sched::set_errno(errno);
-                guard
-            }
-        }
-    }
-
-    /// The value, unless another thread holds the mutex.
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        // SAFETY: as above.
-        unsafe { &*self.0.get() }.try_lock().ok()
-    }
-
-    /// Puts a fresh mutex in place. The old value is leaked, never dropped.
-    ///
-    /// # Safety
-    /// Only in the child of a fork, before it has a second thread.
-    pub(crate) unsafe fn forget(&self, value: T) {
-        // SAFETY: the caller guarantees a single thread; `write` drops nothing, so no allocator is
-        // called.
-        unsafe { self.0.get().write(Mutex::new(value)) };
-    }
-}
-
-/// The work of an assigned worker: it runs `entry(argument)` as a ULT of `stack_size` bytes, and
-/// then returns to the pool.
-pub struct Assignment {
-    /// The first function of the ULT. When it returns, the ULT ends and the worker is idle again.
-    pub entry: unsafe fn(*mut ()),
-    /// The argument of `entry`.
-    pub argument: *mut (),
-    /// The usable bytes of the ULT's stack.
-    pub stack_size: usize,
-}
-
-/// An assignment on its way, with the descriptor of its ULT. The sender allocates both. At a
-/// worker's first allocation the C library would set up a heap for it. This takes longer than all
-/// else that the worker does before its first region.
-pub(crate) struct AssignmentLetter {
-    assignment: Assignment,
-    ult: Option<Box<Ult>>,
-}
+use assignment::AssignmentLetter;
+use share::FORKERS;
+use space::{STARTED, address_space, kernel_stack, program_stack};
 
 /// Workers that wait for an assignment. Shared workers run ULTs of any team meanwhile.
 struct Idle {
@@ -101,15 +56,13 @@ struct Idle {
 }
 
 static IDLE: ForkMutex<Idle> = ForkMutex::new(Idle { shared: Vec::new(), single: Vec::new() });
-static STARTED: AtomicUsize = AtomicUsize::new(0);
+
 static SHARED: AtomicUsize = AtomicUsize::new(0);
-static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
 /// The number of threads that share workers, in regions that were forked while the pool could still
 /// grow.
 static RESERVED: AtomicUsize = AtomicUsize::new(0);
-/// The number of the program's kernel threads in outermost regions, while it has several.
-static FORKERS: AtomicUsize = AtomicUsize::new(0);
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+
 /// The signals that the program's first thread in the runtime blocked.
 static SIGNALS: Signals = Signals(UnsafeCell::new(NO_SIGNALS));
 // SAFETY: a set of signals is plain words; all zero is the empty set.
@@ -121,34 +74,6 @@ struct Signals(UnsafeCell<libc::sigset_t>);
 unsafe impl Sync for Signals {}
 
 static INITIALISE: Once = Once::new();
-
-/// How many forks lie between the process that loaded the library and this one. Structures of
-/// another generation belong to threads that do not exist any more.
-#[inline]
-pub fn generation() -> u32 {
-    // ORDERING: Relaxed; written only in a child that has a single thread, which sees its own
-    // write.
-    GENERATION.load(Ordering::Relaxed)
-}
-
-/// Number of kernel threads the pool has started in this process.
-pub fn started() -> usize {
-    // ORDERING: Relaxed; a statistic.
-    STARTED.load(Ordering::Relaxed)
-}
-
-/// Sets how many shared workers the pool may have: as many as the machine can run well, less the
-/// program's own thread.
-pub fn set_limit(workers: usize) {
-    // ORDERING: Relaxed; a setting.
-    LIMIT.store(workers, Ordering::Relaxed);
-}
-
-/// How many shared workers the pool may have.
-pub fn limit() -> usize {
-    // ORDERING: Relaxed; a setting.
-    LIMIT.load(Ordering::Relaxed)
-}
 
 /// Starts shared workers until there are `count`, at most [`limit`]. Returns how many there are.
 pub fn prepare(count: usize) -> usize {
@@ -191,38 +116,6 @@ pub fn reserve(count: usize) -> usize {
     count
 }
 
-/// Begins an outermost region of a kernel thread, in a program that has several such threads. Until
-/// [`leave_region`] the pool counts one processor as taken by this thread. The other forking
-/// threads share the rest.
-pub fn enter_region() {
-    // ORDERING: Relaxed; a count by itself.
-    FORKERS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Ends a region that was counted by [`enter_region`].
-pub fn leave_region() {
-    // The child of a fork has forgotten the counts of other threads.
-    let less = |forkers: usize| Some(forkers.saturating_sub(1));
-    // ORDERING: Relaxed, both; a count by itself.
-    let _ = FORKERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-}
-
-/// How many kernel threads, the forking one included, have a processor if each of the other forking
-/// threads has one. At least 1.
-pub(crate) fn share() -> usize {
-    // ORDERING: Relaxed; a recent number will do.
-    share_of(limit() + 1, FORKERS.load(Ordering::Relaxed))
-}
-
-fn share_of(processors: usize, forkers: usize) -> usize {
-    processors.saturating_sub(forkers.saturating_sub(1)).max(1)
-}
-
-/// Is there a processor for a worker beside those of the program's kernel threads in regions?
-pub(crate) fn has_room() -> bool {
-    share() > 1
-}
-
 /// Ends a region that was counted by [`reserve`].
 pub fn unreserve(counted: usize) {
     if counted != 0 {
@@ -246,7 +139,7 @@ pub fn shared_worker(n: usize) -> Option<&'static Worker> {
     // ORDERING: Relaxed; as in `prepare`.
     let count = SHARED.load(Ordering::Relaxed);
     let mut shared =
-        (0..worker::table_len()).filter_map(worker::at).filter(|w| w.is_shared() && !w.is_standing_in());
+        (0..table::table_len()).filter_map(table::at).filter(|w| w.is_shared() && !w.is_standing_in());
     shared.nth(n % count.max(1))
 }
 
@@ -292,7 +185,7 @@ pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
         let mut idle = IDLE.lock();
         // If jobs run on the threads' own stacks, kernel threads from before that setting have too
         // little stack.
-        let needs_stack = sched::jobs_run_on_own_stacks();
+        let needs_stack = jobs_run_on_own_stacks();
         for at in (0..idle.single.len()).rev() {
             if into.len() < count && (!needs_stack || idle.single[at].runs_on_kernel_stack()) {
                 into.push(idle.single.remove(at));
@@ -338,7 +231,7 @@ pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
     // ORDERING: Relaxed; a count by itself.
     if SHARED.load(Ordering::Relaxed) > limit() {
         let mut others =
-            (0..worker::table_len()).filter_map(worker::at).filter(|&w| !core::ptr::eq(w, dedicated));
+            (0..table::table_len()).filter_map(table::at).filter(|&w| !core::ptr::eq(w, dedicated));
         return others.find(|w| w.is_shared() && !w.is_standing_in() && !w.is_dedicated());
     }
     // ORDERING: as above.
@@ -376,7 +269,7 @@ fn give_back(worker: &'static Worker) {
 pub(crate) fn initialise() {
     INITIALISE.call_once(|| {
         crate::fault::install();
-        create_exit_key();
+        program_threads::prepare();
         // SAFETY: once, before the hook that reads it is installed; a valid out pointer.
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), SIGNALS.0.get()) };
         register_fork_handlers();
@@ -399,43 +292,16 @@ pub fn register_fork_handlers() {
 
 fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     initialise();
-    let record = worker::take_record();
+    let record = registry::take_record();
     record.share(shared);
-    record.set_runs_on_kernel_stack(!shared && sched::jobs_run_on_own_stacks());
+    record.set_runs_on_kernel_stack(!shared && jobs_run_on_own_stacks());
     if let Err(error) = spawn_kernel_thread(record, first_mask) {
-        worker::put_back_record(record);
+        registry::put_back_record(record);
         return Err(error);
     }
     // ORDERING: Relaxed; a statistic.
     STARTED.fetch_add(1, Ordering::Relaxed);
     Ok(record)
-}
-
-/// Bytes of a worker's kernel stack for its idle loop. User code runs on ULT stacks; the exception
-/// is [`Worker::runs_on_kernel_stack`].
-const IDLE_LOOP_STACK: usize = 256 << 10;
-
-/// The address space that a worker takes, and how many were started: for a region that asks whether
-/// there is room. Any thread.
-pub(crate) fn space_per_worker() -> SpaceBesideStack {
-    // ORDERING: Relaxed; a statistic.
-    SpaceBesideStack { bytes: address_space(0), existing: STARTED.load(Ordering::Relaxed) }
-}
-
-/// Bytes of address space that a worker takes, with `program` bytes of stack for the program's
-/// code.
-fn address_space(program: usize) -> usize {
-    kernel::address_space(kernel_stack(program)) + fault::ALTERNATE_SPACE
-}
-
-/// Bytes of a worker's kernel stack for the program's code; zero if that runs on ULT stacks.
-fn program_stack(record: &Worker) -> usize {
-    if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 }
-}
-
-/// Bytes of a worker's kernel stack, of which the program's code uses `program`.
-fn kernel_stack(program: usize) -> usize {
-    IDLE_LOOP_STACK + program + kernel::minimal_stack()
 }
 
 /// Starts a kernel thread for `record`. The thread opens its signal mask when it is registered.
@@ -463,11 +329,11 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
 /// first thread in the runtime.
 fn first_mask(makers: u64) -> u64 {
     // The kernel never lets a thread block two signals, and never shows them as blocked.
-    let blocks_all = (makers | !signals::EVERYTHING | signals::never_blocked()) == !0;
+    let blocks_all = (makers | !mask::EVERYTHING | mask::never_blocked()) == !0;
     // SAFETY: written before any kernel thread of the pool is started; the first word is the
     // kernel's mask.
     let inherited = if blocks_all { unsafe { SIGNALS.0.get().cast::<u64>().read() } } else { makers };
-    inherited & signals::EVERYTHING & !signals::faults()
+    inherited & mask::EVERYTHING & !mask::faults()
 }
 
 extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_void {
@@ -491,14 +357,14 @@ fn become_worker(worker: &'static Worker) {
 
 /// [`become_worker`] for a record that is, and stays, in the scheduler.
 fn adopt(worker: &'static Worker) {
-    worker::adopt_for_pool(worker);
+    registry::adopt_for_pool(worker);
     crate::fault::enter_kernel_thread();
     // ORDERING: Relaxed; written before this thread was made.
-    signals::set_mask(worker.first_mask.load(Ordering::Relaxed));
+    mask::set_mask(worker.first_mask.load(Ordering::Relaxed));
     worker.watched.open_signal();
     worker.note_kernel_mask();
     name_thread(worker.index());
-    sched::count_awake(true);
+    spin_policy::count_awake(true);
 }
 
 /// The prefix of the names of the pool's kernel threads.
@@ -510,7 +376,7 @@ fn name_thread(index: u32) {
     // Characters that do not fit are left out; the last byte stays zero.
     let _ = write!(&mut name[..15], "{THREAD_NAME_PREFIX}{index}");
     if let Ok(name) = CStr::from_bytes_until_nul(&name) {
-        kernel::set_name(name);
+        thread::set_name(name);
     }
 }
 
@@ -530,11 +396,11 @@ fn idle_loop(worker: &'static Worker) {
     }
 }
 
-/// The bounds of [`sched::Spin`] for idle workers.
+/// The bounds of [`Spin`] for idle workers.
 static IDLE_SPIN: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
 
 /// Sets how long an idle worker looks for ULTs before it sleeps; at most `MOST_IDLE_SPIN`.
-pub fn set_idle_spin(spin: sched::Spin) {
+pub fn set_idle_spin(spin: Spin) {
     let (least, most) = spin.capped(MOST_IDLE_SPIN).bounds();
     // ORDERING: Relaxed, both; settings.
     IDLE_SPIN[0].store(least, Ordering::Relaxed);
@@ -542,9 +408,9 @@ pub fn set_idle_spin(spin: sched::Spin) {
     IDLE_SPIN[1].store(most, Ordering::Relaxed);
 }
 
-fn idle_spin() -> sched::Spin {
+fn idle_spin() -> Spin {
     // ORDERING: Relaxed, both; settings.
-    sched::Spin::between(IDLE_SPIN[0].load(Ordering::Relaxed), IDLE_SPIN[1].load(Ordering::Relaxed))
+    Spin::between(IDLE_SPIN[0].load(Ordering::Relaxed), IDLE_SPIN[1].load(Ordering::Relaxed))
 }
 
 /// The longest time, in microseconds, for which an idle worker polls. A worker that belongs to no
@@ -566,7 +432,7 @@ fn await_assignment(worker: &'static Worker) -> Option<Box<AssignmentLetter>> {
         }
         // ORDERING: Relaxed; the swap above synchronises, this only decides whether to go on.
         let ready = || !worker.mailbox.load(Ordering::Relaxed).is_null() || renew::is_asked(worker);
-        sched::wait(&sched::Wait { spin: idle_spin(), ..sched::Wait::until(&ready) });
+        wait(&Wait { spin: idle_spin(), ..Wait::until(&ready) });
     }
 }
 
@@ -576,13 +442,13 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
         // thread.
         unsafe {
             (assignment.entry)(assignment.argument);
-            (*worker.own()).role = worker::Role::none(worker);
+            (*worker.own()).role = role::Role::none(worker);
         }
-        return worker::set_locals(worker::Locals::default());
+        return words::set_locals(role::Locals::default());
     }
     let mut ult = ult.take().unwrap_or_else(|| Box::new(Ult::native()));
     if let Err(error) = ult.attach_new_stack(assignment.stack_size, ult_main) {
-        crate::fatal(&format!(
+        crate::sys::fatal(&format!(
             "cannot map a stack of {} KiB for a thread: {error}",
             assignment.stack_size >> 10
         ));
@@ -592,24 +458,25 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
     // new ULT.
     unsafe {
         let own = worker.own();
-        (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
+        (*own).assigned = Some(Job { run: assignment.entry, data: assignment.argument });
         let native = &raw mut (*own).native;
         (*own).current = ult;
         observer::notify(|| SchedulerEvent::Switches { from: native as usize, to: ult as usize });
-        crate::ult::switch(native, ult, worker, None);
+        switch(native, ult, worker, None);
         (*worker.own()).current = native;
-        (*worker.own()).role = worker::Role::none(worker);
-        worker::note_stack(worker);
+        (*worker.own()).role = role::Role::none(worker);
+        words::note_stack(worker);
         Ult::retire(ult);
     }
-    worker::set_locals(worker::Locals::default());
+    words::set_locals(role::Locals::default());
 }
 
 /// The first function of an assigned ULT.
 unsafe extern "C" fn ult_main(_: usize) -> ! {
     crate::sanitize::begin();
-    let worker = worker::current().unwrap_or_else(|| crate::fatal("a ULT runs on an unregistered thread"));
-    worker::note_stack(worker);
+    let worker =
+        words::current().unwrap_or_else(|| crate::sys::fatal("a ULT runs on an unregistered thread"));
+    words::note_stack(worker);
     // SAFETY: this is the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
         if let Some(job) = (*worker.own()).assigned.take() {
@@ -620,35 +487,9 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         let native = &raw mut (*own).native;
         crate::sanitize::leaves_nothing(&mut (*current).trail);
         observer::notify(|| SchedulerEvent::Switches { from: current as usize, to: native as usize });
-        crate::ult::switch(current, native, worker, (*own).native_tls_block);
+        switch(current, native, worker, (*own).native_tls_block);
     }
-    crate::fatal("an ended ULT was resumed")
-}
-
-// ---- the end of a program's thread ------------------------------------------
-
-static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
-
-fn create_exit_key() {
-    let mut key: libc::pthread_key_t = 0;
-    // SAFETY: a valid out pointer and a destructor with the C calling convention.
-    if unsafe { libc::pthread_key_create(&mut key, Some(exit_destructor)) } == 0 {
-        // ORDERING: Relaxed; `INITIALISE` orders it before every use.
-        EXIT_KEY.store(key, Ordering::Relaxed);
-    }
-}
-
-pub(crate) fn arm_exit_destructor(worker: NonNull<Worker>) {
-    // ORDERING: Relaxed, see `create_exit_key`.
-    let key = EXIT_KEY.load(Ordering::Relaxed);
-    if key != u32::MAX {
-        // SAFETY: the key was created and is never deleted.
-        unsafe { libc::pthread_setspecific(key, worker.as_ptr().cast()) };
-    }
-}
-
-unsafe extern "C" fn exit_destructor(_: *mut libc::c_void) {
-    worker::program_thread_ends();
+    crate::sys::fatal("an ended ULT was resumed")
 }
 
 // ---- fork -------------------------------------------------------------------
@@ -657,27 +498,27 @@ unsafe extern "C" fn exit_destructor(_: *mut libc::c_void) {
 /// moves its contexts meanwhile (the child would inherit half of the move), and the stall monitor
 /// does not interrupt it.
 unsafe extern "C" fn before_fork() {
-    if let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) {
+    if let Some(worker) = words::current().filter(|worker| !worker.is_in_scheduler()) {
         worker.enter_scheduler();
         // SAFETY: own kernel thread.
         unsafe { (*worker.own()).forks = true };
     }
-    crate::loader::before_fork();
+    crate::sys::loader::before_fork();
 }
 
 /// Ends what [`before_fork`] has begun.
 unsafe extern "C" fn after_fork_in_parent() {
-    crate::loader::after_fork();
+    crate::sys::loader::after_fork();
     // SAFETY: own kernel thread.
-    if worker::current().is_some_and(|worker| unsafe { core::mem::take(&mut (*worker.own()).forks) }) {
-        sched::enter_program();
+    if words::current().is_some_and(|worker| unsafe { core::mem::take(&mut (*worker.own()).forks) }) {
+        enter_program();
     }
 }
 
 /// In the child of a fork only the forking thread exists. All shared structures are forgotten, not
 /// freed. This function neither allocates nor locks.
 unsafe extern "C" fn after_fork_in_child() {
-    crate::loader::after_fork();
+    crate::sys::loader::after_fork();
     // SAFETY: the child has only this thread until user code makes another one.
     unsafe {
         IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });
@@ -685,16 +526,16 @@ unsafe extern "C" fn after_fork_in_child() {
         RESERVED.store(0, Ordering::Relaxed);
         // ORDERING: as above.
         FORKERS.store(0, Ordering::Relaxed);
-        crate::signals::forget_after_fork();
+        crate::signals::deliver::forget_after_fork();
         crate::spawn::forget_after_fork();
-        crate::stall::reset_after_fork();
-        worker::forget_after_fork();
+        crate::stall::watcher::reset_after_fork();
+        registry::forget_after_fork();
         crate::stack::reset_after_fork();
         kernel::forget_after_fork();
         renew::forget_after_fork();
         crate::blocks::forget_after_fork();
         crate::tls_block::forget_after_fork();
-        if let Some(worker) = worker::current() {
+        if let Some(worker) = words::current() {
             worker.parker.reset_after_fork();
             let own = worker.own();
             (*own).forks = false;
@@ -705,15 +546,14 @@ unsafe extern "C" fn after_fork_in_child() {
     STARTED.store(0, Ordering::Relaxed);
     // ORDERING: Relaxed; single-threaded.
     SHARED.store(0, Ordering::Relaxed);
-    // ORDERING: Relaxed; single-threaded.
-    GENERATION.fetch_add(1, Ordering::Relaxed);
-    sched::reset_after_fork();
+    fork::count();
+    spin_policy::reset_after_fork();
     observer::notify(|| SchedulerEvent::Forked);
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{IDLE, acquire_with_stack, share_of};
+    use super::{IDLE, acquire_with_stack};
     use crate::stack;
     use crate::stack::promised::tests::{in_child, limit_space};
 
@@ -729,14 +569,5 @@ mod tests {
                 && acquire_with_stack(STACK_BYTES).is_some_and(|found| core::ptr::eq(found, worker))
                 && acquire_with_stack(STACK_BYTES).is_none()
         });
-    }
-
-    #[test]
-    fn forkers_leave_the_other_processors_to_workers() {
-        assert_eq!(share_of(64, 0), 64, "a program with one thread is not counted");
-        assert_eq!(share_of(64, 1), 64);
-        assert_eq!(share_of(64, 5), 60);
-        assert_eq!(share_of(2, 2), 1);
-        assert_eq!(share_of(2, 40), 1, "never less than the forking thread itself");
     }
 }

@@ -29,12 +29,11 @@
 //! * No ordering by switches: counters by thread number, which tasks of one thread share, would be
 //!   races.
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::ult::Ult;
-use crate::watch::{self, ADDRESSES, LEAKS, OTHER, RACES, SANITIZERS, UNDECIDED};
+use crate::sys::arch;
+use crate::watch::{self, ADDRESSES, LEAKS, RACES, SANITIZERS, UNDECIDED};
 
 mod found;
 
@@ -295,25 +294,31 @@ pub(crate) fn begin() {
     }
 }
 
-/// [`crate::arch::switch`] from `from` to `to`, where a sanitizer may watch.
+/// A context as sanitizers see it: its trail, and where its stack pointer is while it is suspended.
+pub(crate) struct SwitchSide {
+    pub(crate) trail: *mut Trail,
+    pub(crate) sp: *mut *mut u8,
+}
+
+/// [`arch::switch`] from `from` to `to`, which gets `argument`, where a sanitizer may watch.
 ///
 /// # Safety
-/// As for [`crate::ult::switch`].
+/// As for [`arch::switch`]. The trails are of the two contexts.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult) {
+pub(crate) unsafe fn switch(from: SwitchSide, to: SwitchSide, argument: usize) {
     let mode = decide();
-    // SAFETY: as the caller says: both are this worker's, and stay where they are.
+    // SAFETY: as the caller says: both stay where they are.
     unsafe {
         if mode & RACES != 0 {
-            leave_fiber(&mut (*from).trail, &(*to).trail);
+            leave_fiber(&mut *from.trail, &*to.trail);
         }
         if mode & ADDRESSES != 0 {
-            leave_stack(&mut (*from).trail, &mut (*to).trail);
+            leave_stack(&mut *from.trail, &mut *to.trail);
         }
-        crate::arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
+        arch::switch(from.sp, *to.sp, argument);
         if mode & ADDRESSES != 0 {
-            arrive(core::mem::take(&mut (*from).trail.frames));
+            arrive(core::mem::take(&mut (*from.trail).frames));
         }
     }
 }

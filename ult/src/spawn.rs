@@ -22,6 +22,14 @@
 //! lock does the same, and waiting threads can sleep on it.
 
 pub mod offers;
+pub(crate) mod start;
+pub(crate) mod targets;
+pub(crate) mod ult_tls_block;
+
+pub use start::{SpawnGroup, UltStart};
+
+use start::PLACED;
+use targets::SpawnTargets;
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering, fence};
@@ -29,159 +37,12 @@ use core::sync::atomic::{AtomicBool, Ordering, fence};
 use crate::gang::reserve::{prefer, reserve};
 use crate::gang::{self, GangTag};
 use crate::observer::{self, SchedulerEvent};
-use crate::pool::{self, ForkMutex};
-use crate::sched::wake_idle_behind_fence;
-use crate::tls_block::TlsBlock;
+use crate::pool::share;
+use crate::sys::fork::ForkMutex;
 use crate::topology::distance;
-use crate::worker::{self, Worker};
-
-/// A mark in the group of a queued gang ULT: the ULT runs on the worker at which it was queued. It
-/// may leave that worker only if the worker is dedicated or blocked.
-pub(crate) const PLACED: u32 = 1 << 31;
-
-/// What all ULTs of one fork, a *spawn group*, have in common. It is written once for all of them.
-///
-/// It is neither moved nor changed between the fork and the last call of `retire`. If several ULTs
-/// of a spawn group end on one worker one after the other, they are retired together. So the
-/// counter that `retire` writes is written once for all of them.
-#[derive(Clone, Copy, Debug)]
-pub struct SpawnGroup {
-    /// The first function of each ULT.
-    pub run: unsafe fn(*mut ()),
-    /// Called with the ULT's argument when the ULT has ended and no longer runs with its TLS block.
-    /// Must not wait.
-    pub end: unsafe fn(*mut ()),
-    /// Called with `data` and a number: so many ULTs of the spawn group have ended on the calling
-    /// worker since the last call. This is their last use of the spawn group. The worker calls it
-    /// in its scheduler, before it looks for anything except another ULT of the spawn group. Must
-    /// not wait.
-    pub retire: unsafe fn(*mut (), u32),
-    /// The argument of `retire`. Spawn groups with equal `data` are retired together, and have the
-    /// same `retire`.
-    pub data: *mut (),
-    /// The gang of the forking context. A ULT without a gang of its own runs for this one.
-    pub tag: GangTag,
-    /// Code address of their parallel region.
-    pub region: usize,
-    /// The group that the ULTs belong to: [`Worker::group`] of the program's kernel thread at their
-    /// root.
-    pub group: u32,
-}
-
-impl PartialEq for SpawnGroup {
-    fn eq(&self, other: &Self) -> bool {
-        let words = |c: &Self| [c.run as usize, c.end as usize, c.retire as usize, c.data as usize, c.region];
-        self.tag == other.tag && self.group == other.group && words(self) == words(other)
-    }
-}
-
-/// A ULT that has not started. It is neither moved nor changed between the fork and the call of
-/// [`SpawnGroup::end`].
-#[derive(Clone, Copy, Debug)]
-pub struct UltStart {
-    /// What the ULT has in common with the others of its fork.
-    pub spawn_group: NonNull<SpawnGroup>,
-    /// The argument of `run` and `end`.
-    pub data: *mut (),
-    /// The TLS block that the ULT runs with. `None`: a TLS block is borrowed from its start to its
-    /// end.
-    pub tls_block: Option<&'static TlsBlock>,
-}
-
-impl PartialEq for UltStart {
-    fn eq(&self, other: &Self) -> bool {
-        let tls_block = |s: &Self| s.tls_block.map_or(ptr::null(), ptr::from_ref);
-        self.spawn_group == other.spawn_group
-            && self.data == other.data
-            && tls_block(self) == tls_block(other)
-    }
-}
-
-// SAFETY: the forking thread reads a start before the fork, and only the worker that takes it reads
-// it afterwards.
-unsafe impl Sync for UltStart {}
-// SAFETY: as above.
-unsafe impl Send for UltStart {}
-
-/// The TLS block of a ULT while it runs.
-#[derive(Clone, Copy)]
-pub(crate) enum UltTlsBlock {
-    /// The block of the ULT's own thread.
-    Kept(&'static TlsBlock),
-    /// A block that is borrowed for the ULT.
-    Borrowed(&'static TlsBlock),
-    /// The worker's block: TLS blocks are not used, or none could be borrowed.
-    Shared,
-}
-
-impl UltStart {
-    /// What the ULT has in common with the others. Must not be used after the ULT has been retired.
-    #[inline]
-    pub(crate) fn spawn_group(&self) -> &'static SpawnGroup {
-        // SAFETY: a spawn group does not change until its last ULT has been retired (`SpawnGroup`).
-        unsafe { self.spawn_group.as_ref() }
-    }
-
-    /// The TLS block of a ULT that starts on `worker`, the worker of the calling kernel thread.
-    pub(crate) fn tls_block(&self, worker: &'static Worker) -> UltTlsBlock {
-        match self.tls_block {
-            Some(tls_block) => {
-                tls_block.claim(worker);
-                UltTlsBlock::Kept(tls_block)
-            }
-            None if worker::uses_tls_blocks() => {
-                worker::borrow_tls_block(worker).map_or(UltTlsBlock::Shared, UltTlsBlock::Borrowed)
-            }
-            None => UltTlsBlock::Shared,
-        }
-    }
-}
-
-impl UltTlsBlock {
-    /// The block, unless it is the worker's.
-    #[inline]
-    pub(crate) fn tls_block(self) -> Option<&'static TlsBlock> {
-        match self {
-            Self::Kept(tls_block) | Self::Borrowed(tls_block) => Some(tls_block),
-            Self::Shared => None,
-        }
-    }
-
-    pub(crate) fn or_native(self, worker: &'static Worker) -> Option<&'static TlsBlock> {
-        match self {
-            Self::Kept(tls_block) | Self::Borrowed(tls_block) => Some(tls_block),
-            // SAFETY: own kernel thread (the runner that starts the ULT).
-            Self::Shared => unsafe { (*worker.own()).native_tls_block },
-        }
-    }
-
-    /// The TLS block of the ULT that follows the one with this block. It is the same block if this
-    /// one is borrowed and the next ULT needs a borrowed one.
-    pub(crate) fn pass_on(self, next: &UltStart, worker: &'static Worker) -> Self {
-        match (self, next.tls_block) {
-            (Self::Borrowed(_), None) => self,
-            _ => next.tls_block(worker),
-        }
-    }
-
-    /// The ULT has ended on `worker`, and no context runs with its TLS block; a ULT with the block
-    /// `next` follows it.
-    pub(crate) fn end_before(self, next: Self, worker: &'static Worker) {
-        match (self, next) {
-            (Self::Borrowed(mine), Self::Borrowed(other)) if ptr::eq(mine, other) => {}
-            _ => self.end(worker),
-        }
-    }
-
-    /// The ULT has ended on `worker`, and no context runs with its TLS block.
-    pub(crate) fn end(self, worker: &'static Worker) {
-        match self {
-            Self::Borrowed(tls_block) => worker::give_tls_block_back(worker, tls_block),
-            Self::Kept(tls_block) => tls_block.release(),
-            Self::Shared => {}
-        }
-    }
-}
+use crate::worker::record::Worker;
+use crate::worker::table::{self, wake_idle_behind_fence};
+use crate::worker::words::here;
 
 static FORK: ForkMutex<()> = ForkMutex::new(());
 static EVER_QUEUED: AtomicBool = AtomicBool::new(false);
@@ -215,7 +76,7 @@ pub fn gang<'a>(
     near: Option<&dyn Fn(usize) -> &'static [usize]>,
     publish: impl FnOnce(GangTag),
 ) -> GangTag {
-    let me = worker::register_current();
+    let me = here();
     let group = root_worker.group();
     // SAFETY: own kernel thread. The field is taken out, because `ult_start` and the other closures
     // are the caller's code.
@@ -247,23 +108,6 @@ pub fn gang<'a>(
     tag
 }
 
-/// The workers of a fork. The forking worker keeps it from fork to fork, so that its memory is used
-/// again.
-#[derive(Default)]
-pub(crate) struct SpawnTargets {
-    /// Workers that may run the gang.
-    workers: Vec<&'static Worker>,
-    loads: Vec<u32>,
-    /// For each ULT, by number: the index in `workers` of the worker that gets it.
-    chosen: Vec<usize>,
-    /// The numbers of the ULTs, grouped by worker.
-    order: Vec<usize>,
-    /// For each worker: where its part of `order` ends.
-    ends: Vec<usize>,
-    /// With two workers: for how many ULTs, and for which forking worker, the choice was made.
-    pair: Option<(usize, usize)>,
-}
-
 impl SpawnTargets {
     fn choose(
         &mut self,
@@ -273,7 +117,7 @@ impl SpawnTargets {
         near: Option<&dyn Fn(usize) -> &'static [usize]>,
     ) {
         self.workers.clear();
-        let all = (0..worker::table_len()).filter_map(worker::at);
+        let all = (0..table::table_len()).filter_map(table::at);
         self.workers.extend(all.filter(|w| w.accepts(group) && !w.is_standing_in()));
         let workers = &mut self.workers;
         let at = workers.iter().position(|w| ptr::eq(*w, me)).unwrap_or_else(|| {
@@ -408,7 +252,7 @@ impl SpawnTargets {
 /// threads in regions. The least loaded workers stay, and so does the forking one, whose index is
 /// `me`. Returns its new index.
 fn share_out(workers: &mut Vec<&'static Worker>, me: usize) -> usize {
-    let share = pool::share();
+    let share = share::share();
     if workers.len() <= share {
         return me;
     }
@@ -443,7 +287,7 @@ fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
 /// Queues `count` starts of one spawn group at the calling worker and wakes workers that may take
 /// them.
 pub fn plain<'a>(count: usize, ult_start: impl Fn(usize) -> &'a UltStart) {
-    let me = worker::register_current();
+    let me = here();
     if count == 0 {
         return;
     }
@@ -463,7 +307,7 @@ pub fn plain<'a>(count: usize, ult_start: impl Fn(usize) -> &'a UltStart) {
 /// worker's own deque run before the forking context continues. Without it each of two gangs can
 /// wait behind the other's thread 0.
 pub fn yield_to_older() {
-    crate::sched::yield_to_others();
+    crate::sched::yielding::yield_to_others();
 }
 
 /// Makes the queues usable in the child of a fork.

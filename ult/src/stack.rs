@@ -30,6 +30,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Orde
 use std::io;
 
 use crate::sanitize::StackMark;
+use crate::sys::memory::page_size;
 
 pub(crate) mod bounds;
 pub(crate) mod guards;
@@ -75,7 +76,6 @@ struct StackList {
 
 static POOL: [StackList; LISTS] =
     [const { StackList { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
-static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 /// Where a stack lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +263,7 @@ pub fn give(mut stack: Stack) {
             return; // dropped: unmapped
         }
         // A thread at work on one of the last lists with room may have lost its processor.
-        crate::park::give_core();
+        crate::sys::thread::give_core();
     }
 }
 
@@ -367,7 +367,7 @@ fn unlink(mut link: &mut usize, size: usize) -> Option<Stack> {
 fn first_list() -> usize {
     // Thread blocks are at least a thread's stack apart or neighbours in one arena: fold the middle
     // bits.
-    let address = crate::arch::thread_block() as usize;
+    let address = crate::sys::arch::thread_block() as usize;
     (address >> 6 ^ address >> 12 ^ address >> 20 ^ address >> 23) % LISTS
 }
 
@@ -382,21 +382,6 @@ fn round(size: usize) -> Option<usize> {
 /// Bytes of the whole mapping of a stack with `size` usable bytes.
 fn mapping(size: usize) -> usize {
     GUARD + size + HEADER
-}
-
-/// Bytes of a page.
-pub fn page_size() -> usize {
-    // ORDERING: the same value from whichever thread asks first.
-    match PAGE.load(Relaxed) {
-        0 => {
-            // SAFETY: no preconditions.
-            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-            // ORDERING: the same value from whichever thread asks first.
-            PAGE.store(page, Relaxed);
-            page
-        }
-        page => page,
-    }
 }
 
 /// Makes fresh pages inaccessible. After `mlockall(MCL_FUTURE)` the kernel has filled and locked

@@ -8,9 +8,10 @@
 //! relinquishes its resources ([`end_unused`]). A context *runs with* a TLS block while the thread
 //! pointer is the block's ([`run_with`]).
 //!
-//! What lives here: the records, the pool of donors, and the change of the thread pointer. Three
+//! What lives here: the pool of donors, and the change of the thread pointer. Four
 //! files in `tls_block/` hold parts of it:
 //!
+//! * `record`: the record.
 //! * `donor`: making a donor.
 //! * `support`: finding out whether donors can work in this process.
 //! * `setxid`: the C library's broadcasts to all threads.
@@ -41,317 +42,23 @@
 //!   first.
 
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 
-use crate::arch;
-use crate::kernel_state::ThreadState;
-use crate::pool::ForkMutex;
-use crate::signals::queue::SignalQueue;
 use crate::stack::promised::SpaceBesideStack;
-use crate::worker::Worker;
+use crate::sys::arch;
+use crate::sys::fork::ForkMutex;
 
-mod directory;
+pub(crate) mod directory;
 mod donor;
+pub(crate) mod record;
 mod setxid;
-mod support;
+pub(crate) mod support;
 #[cfg(all(test, not(loom), target_arch = "x86_64"))]
 mod tests;
 
+pub use record::TlsBlock;
 pub use support::{Support, support};
-
-/// The thread-local storage that a context runs with: a thread pointer, and the memory that it
-/// leads to. A record is never freed.
-///
-/// At most one kernel thread at a time runs with a block; it may be another one each time.
-#[derive(Debug)]
-pub struct TlsBlock {
-    /// The thread pointer, not zero. A donor writes it once, before any other thread has the
-    /// record.
-    fs: AtomicUsize,
-    /// The number of the kernel thread whose own storage this is; zero: it ends, or has none yet.
-    number: AtomicI32,
-    /// The worker that hosts the thread with this block, running or suspended. Null: no thread runs
-    /// with the block. It may also be [`TLS_DONOR_HANDLES`].
-    host: AtomicPtr<Worker>,
-    /// The next record in the same bucket of the [`directory`].
-    next_tls_donor: AtomicPtr<TlsBlock>,
-    /// The signal mask that the thread runs with, see `sched::note_mask`.
-    mask: AtomicU64,
-    /// The signals that the donor's kernel thread blocks. They are the signals that its maker
-    /// blocked, without those that its thread has unblocked since.
-    tls_donor_mask: AtomicU64,
-    /// Signals of the thread's timers: the kernel thread whose storage this is lets them through
-    /// while the thread runs elsewhere, although the thread may block them.
-    timer_signals: AtomicU64,
-    /// The number of handlers of the program that have run in the thread.
-    handled: AtomicU32,
-    /// Signals for the thread that arrived while another thread ran.
-    pub(crate) signals: SignalQueue,
-    /// The state that the kernel keeps for the thread.
-    pub(crate) state: ThreadState,
-    /// The worker whose kernel thread is dedicated to this thread. Null if there is none, or if a
-    /// team has taken it. See `sched::dedicated`.
-    dedicated_worker: AtomicPtr<Worker>,
-    /// The [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists
-    /// in that process only.
-    generation: u32,
-    /// True for the storage of a donor, false for that of a thread that runs by itself.
-    is_of_a_donor: bool,
-    /// The donor's `pthread_t`. The donor writes it once, before any other thread has the record.
-    tls_donor_thread: AtomicUsize,
-    /// False: the donor is about to end, or has ended, and the [`directory`] does not find it any
-    /// more.
-    listed: AtomicBool,
-    /// Not zero: the donor is to end. This is the futex on which it sleeps.
-    end_requested: AtomicU32,
-}
-
-impl TlsBlock {
-    fn new(fs: usize, is_of_a_donor: bool) -> &'static Self {
-        Box::leak(Box::new(Self::of(fs, is_of_a_donor)))
-    }
-
-    fn of(fs: usize, is_of_a_donor: bool) -> Self {
-        Self {
-            fs: AtomicUsize::new(fs),
-            number: AtomicI32::new(0),
-            host: AtomicPtr::new(ptr::null_mut()),
-            next_tls_donor: AtomicPtr::new(ptr::null_mut()),
-            mask: AtomicU64::new(0),
-            tls_donor_mask: AtomicU64::new(0),
-            timer_signals: AtomicU64::new(0),
-            handled: AtomicU32::new(0),
-            signals: SignalQueue::new(),
-            state: ThreadState::new(),
-            dedicated_worker: AtomicPtr::new(ptr::null_mut()),
-            generation: crate::pool::generation(),
-            is_of_a_donor,
-            tls_donor_thread: AtomicUsize::new(0),
-            listed: AtomicBool::new(true),
-            end_requested: AtomicU32::new(0),
-        }
-    }
-
-    /// From here on the record stands for the storage of the calling kernel thread, which runs with
-    /// it. It may have replaced another kernel thread of the pool ([`crate::pool::renew`]).
-    pub(crate) fn set_to_calling_thread(&self) {
-        // ORDERING: Relaxed; other kernel threads get the record from this one, through a queue or
-        // a lock.
-        self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
-        self.note_number();
-    }
-
-    /// Notes the number of the calling kernel thread, whose own storage this is.
-    pub(crate) fn note_number(&self) {
-        // ORDERING: Relaxed; as in `set_to_calling_thread`.
-        self.number.store(crate::worker::kernel_thread(), Ordering::Relaxed);
-    }
-
-    /// The number that the thread with this storage takes for its own: that of the kernel thread
-    /// whose own storage it is. `None` for a donor of a parent process.
-    pub(crate) fn number(&self) -> Option<i32> {
-        let is_here = !self.is_of_a_donor || self.is_of_this_process();
-        // ORDERING: Relaxed; rewritten only while no context runs with this storage.
-        Some(self.number.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && is_here)
-    }
-
-    /// The thread pointer: a number that no other TLS block in use in this process has.
-    #[inline]
-    pub fn thread_pointer(&self) -> usize {
-        // ORDERING: Relaxed; rewritten only while no context runs with this storage.
-        self.fs.load(Ordering::Relaxed)
-    }
-
-    /// Is this the storage of the donor whose kernel thread has the number `tid`? May be called in
-    /// a signal handler.
-    pub(crate) fn is_tls_donor(&self, tid: i32) -> bool {
-        self.tls_donor_number() == Some(tid)
-    }
-
-    /// The number of the kernel thread with this storage, if it is a donor's. The thread with this
-    /// storage takes this number for its own.
-    pub fn tls_donor_number(&self) -> Option<i32> {
-        self.number().filter(|_| self.is_of_a_donor)
-    }
-
-    /// The worker that hosts the thread with this storage. The answer is recent. Any thread, also
-    /// in a signal handler.
-    pub(crate) fn host(&self) -> Option<&'static Worker> {
-        // ORDERING: Acquire, pairs with the Release in `set_host`.
-        let host = self.host.load(Ordering::Acquire);
-        // SAFETY: null or a record, and records are never freed.
-        if host == TLS_DONOR_HANDLES { None } else { unsafe { host.as_ref() } }
-    }
-
-    /// The thread with this TLS block is on `worker` from here on. The caller has
-    /// [claimed](Self::claim) the block, or moves its thread.
-    #[inline]
-    pub(crate) fn set_host(&self, worker: &'static Worker) {
-        // ORDERING: Release, pairs with the Acquire in `host`.
-        self.host.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
-    }
-
-    /// Claims the TLS block for a thread that is about to start on `worker`. Waits until the donor
-    /// has returned from a handler of the program.
-    #[inline]
-    pub(crate) fn claim(&self, worker: &'static Worker) {
-        if self.is_of_a_donor && !self.take(ptr::from_ref(worker).cast_mut()) {
-            self.claim_contended(worker);
-        }
-    }
-
-    #[cold]
-    fn claim_contended(&self, worker: &'static Worker) {
-        // Only TLS_DONOR_HANDLES makes the caller wait. A donor of a parent process handles
-        // nothing, and any other user is the caller itself.
-        while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == TLS_DONOR_HANDLES {
-            crate::park::give_core();
-            if self.take(ptr::from_ref(worker).cast_mut()) {
-                return;
-            }
-        }
-    }
-
-    /// Takes the TLS block for `user`: a worker, or [`TLS_DONOR_HANDLES`]. False if another user
-    /// has it.
-    fn take(&self, user: *mut Worker) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `release` and `end_handling`: the storage is
-        // as its last user has left it.
-        self.host.compare_exchange(ptr::null_mut(), user, Ordering::Acquire, Ordering::Relaxed).is_ok()
-    }
-
-    /// The thread with this TLS block has ended, and no worker runs with the block. The donor
-    /// handles the signals that are left in the queue. No effect if no worker has the block.
-    pub(crate) fn release(&'static self) {
-        // ORDERING: Relaxed; the caller has stored the worker, or has received the block from the
-        // worker that did.
-        if matches!(self.host.load(Ordering::Relaxed), at if at.is_null() || at == TLS_DONOR_HANDLES) {
-            return;
-        }
-        // ORDERING: Release, pairs with the Acquire in `take`.
-        self.host.store(ptr::null_mut(), Ordering::Release);
-        // A sender whose signal this load misses has read the old host. It interrupts this kernel
-        // thread, whose handler checks again (`signals::on_kick`).
-        if self.signals.has_news() {
-            crate::signals::notify_host(self);
-        }
-    }
-
-    /// The donor starts to handle signals of its thread. False if the thread is in a region, or the
-    /// donor handles a signal already.
-    pub(crate) fn begin_handling(&self) -> bool {
-        self.take(TLS_DONOR_HANDLES)
-    }
-
-    /// The donor has handled them.
-    pub(crate) fn end_handling(&self) {
-        // ORDERING: Release, pairs with the Acquire in `take`.
-        self.host.store(ptr::null_mut(), Ordering::Release);
-    }
-
-    /// The signal mask of the thread.
-    pub(crate) fn mask(&self) -> u64 {
-        // ORDERING: Relaxed; handed on with the thread.
-        self.mask.load(Ordering::Relaxed)
-    }
-
-    /// Notes the signal mask of the thread.
-    pub(crate) fn set_mask(&self, mask: u64) {
-        // ORDERING: Relaxed, as above.
-        self.mask.store(mask, Ordering::Relaxed);
-    }
-
-    /// The signals that the donor's kernel thread blocks.
-    pub(crate) fn tls_donor_mask(&self) -> u64 {
-        // ORDERING: Relaxed; the donor's kernel thread writes it, and other threads see a recent
-        // value.
-        self.tls_donor_mask.load(Ordering::Relaxed)
-    }
-
-    /// Notes what the donor's kernel thread blocks. Called by that kernel thread.
-    pub(crate) fn set_tls_donor_mask(&self, mask: u64) {
-        // ORDERING: Relaxed, as above.
-        self.tls_donor_mask.store(mask, Ordering::Relaxed);
-    }
-
-    /// The thread's kernel thread lets the signals of `set` through from now on: a donor from its
-    /// next [`crate::stall::kick`] on, a worker while its own thread runs elsewhere.
-    pub(crate) fn add_timer_signals(&self, set: u64) {
-        // ORDERING: Relaxed; the signal that follows orders it before the donor's handler.
-        self.timer_signals.fetch_or(set, Ordering::Relaxed);
-    }
-
-    /// The thread with this storage has ended, and its timers with it.
-    pub(crate) fn forget_timer_signals(&self) {
-        // ORDERING: Relaxed, as above.
-        self.timer_signals.store(0, Ordering::Relaxed);
-    }
-
-    /// The signals of the thread's timers.
-    pub(crate) fn timer_signals(&self) -> u64 {
-        // ORDERING: Relaxed, as above.
-        self.timer_signals.load(Ordering::Relaxed)
-    }
-
-    /// The kernel thread of `worker` is dedicated to the thread with this TLS block.
-    pub(crate) fn set_dedicated_worker(&self, worker: &'static Worker) {
-        // ORDERING: Release, pairs with the Acquire in `take_dedicated_worker`: the worker is
-        // dedicated.
-        self.dedicated_worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
-    }
-
-    /// Takes the worker whose kernel thread is dedicated to the thread with this TLS block, for a
-    /// team that contains the thread. Any thread.
-    pub fn take_dedicated_worker(&self) -> Option<&'static Worker> {
-        // ORDERING: Acquire, pairs with the Release in `set_dedicated_worker`.
-        // SAFETY: null or a record, and records are never freed.
-        let worker = unsafe { self.dedicated_worker.swap(ptr::null_mut(), Ordering::Acquire).as_ref() };
-        worker.filter(|_| self.is_of_this_process())
-    }
-
-    /// The thread with this TLS block has ended. The next thread with it has requested nothing yet.
-    pub(crate) fn forget_thread(&self) {
-        self.state.forget();
-        // ORDERING: Relaxed; the TLS block is unused. The dedicated kernel thread stays unused,
-        // too.
-        self.dedicated_worker.store(ptr::null_mut(), Ordering::Relaxed);
-    }
-
-    /// How many handlers of the program have run in the thread, modulo 2^32.
-    pub(crate) fn handled(&self) -> u32 {
-        // ORDERING: Relaxed; only the thread itself asks.
-        self.handled.load(Ordering::Relaxed)
-    }
-
-    /// A handler of the program begins in the thread.
-    pub(crate) fn count_handler(&self) {
-        // ORDERING: Relaxed; only the thread itself writes it, from one handler at a time or from
-        // nested ones.
-        self.handled.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Was the record made in this process, and not before a fork? A donor's kernel thread exists
-    /// only in the process that made it.
-    #[inline]
-    pub(crate) fn is_of_this_process(&self) -> bool {
-        self.generation == crate::pool::generation()
-    }
-
-    /// True for a TLS block that came from [`borrow`].
-    #[inline]
-    pub fn is_of_a_donor(&self) -> bool {
-        self.is_of_a_donor
-    }
-}
-
-/// Are both the same TLS block? False where one of them is none.
-pub(crate) fn is_same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
-    matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
-}
-
-/// Stands in place of a worker while the donor runs a handler of the program.
-const TLS_DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
 
 /// The records, and the donors that no thread has borrowed.
 struct Pool {
@@ -386,8 +93,8 @@ static TLS_DONORS: AtomicUsize = AtomicUsize::new(0);
 /// TLS blocks cannot be borrowed here ([`support`]), or if the system refuses another thread or its
 /// memory.
 ///
-/// Any thread, under any TLS block, but not in a signal handler. Takes a lock for a few
-/// instructions. Making a donor takes some tens of microseconds, without the lock.
+/// Any thread, once one was registered; under any TLS block, but not in a signal handler. Takes a
+/// lock for a few instructions. Making a donor takes some tens of microseconds, without the lock.
 ///
 /// The storage is as its last user left it: thread-local variables keep their values, and so do
 /// `errno` and the locale. The words of its [`arch::ThreadBlock`] are stale as well. The caller
@@ -402,10 +109,10 @@ pub fn borrow() -> Option<&'static TlsBlock> {
     make_tls_donor()
 }
 
-/// Makes a donor that is borrowed at once. Only after [`support`] has said that this is possible.
+/// Makes a donor that is borrowed at once. Only after [`support`] has said that this is possible, and
+/// after the first thread was registered: the hook at fork must be installed before there is a donor
+/// to forget.
 fn make_tls_donor() -> Option<&'static TlsBlock> {
-    // The hook at fork must be installed before there is a donor to forget.
-    crate::pool::initialise();
     // A donor passes signals on, so the program's handlers are not called on it.
     crate::signals::actions::take_over();
     let tls_block = TlsBlock::new(0, true);
@@ -430,7 +137,7 @@ fn make_tls_donor() -> Option<&'static TlsBlock> {
 /// borrowed ends the process. Any thread, but not in a signal handler.
 pub fn give_back(tls_block: &'static TlsBlock) {
     if !tls_block.is_of_a_donor {
-        crate::fatal("a kernel thread's own storage was given to the pool of donors");
+        crate::sys::fatal("a kernel thread's own storage was given to the pool of donors");
     }
     tls_block.forget_thread();
     tls_block.release();
@@ -458,12 +165,6 @@ pub fn end_unused() {
 /// donors.
 pub fn of_tls_donor(tid: i32) -> Option<&'static TlsBlock> {
     directory::with_number(tid)
-}
-
-/// The TLS block of the thread that has this number: a donor's, or the own one of a registered
-/// kernel thread. Any thread, also in a signal handler.
-pub(crate) fn of_number(tid: i32) -> Option<&'static TlsBlock> {
-    of_tls_donor(tid).or_else(|| crate::worker::native_tls_block(tid))
 }
 
 /// The TLS block with this thread pointer, if it is a donor's. Any thread, also in a signal
@@ -535,7 +236,7 @@ unsafe fn run_with_by_other_means(fs: usize) {
         }
     };
     if !done {
-        crate::fatal("the thread pointer cannot be set");
+        crate::sys::fatal("the thread pointer cannot be set");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A user-level thread: a stack, the registers saved on it, and what must travel with them.
 //!
-//! What lives here: the descriptor and the switch between two descriptors of one worker.
-//! What may not: any decision about *which* ULT runs next (that is [`crate::sched`]).
+//! What lives here: the descriptor. What may not: the switch between two descriptors of one worker
+//! ([`crate::switch`]), and any decision about *which* ULT runs next ([`crate::sched`]).
 //!
 //! A ULT is owned by the worker that runs it or on whose waiting list it stands; no other
 //! worker touches it. That is the invariant named **owned by its worker** below, and it makes the
@@ -9,15 +9,14 @@
 
 use core::mem::offset_of;
 
-use crate::arch;
 use crate::debug::DebugEntry;
 use crate::exceptions;
-use crate::sanitize::{self, Trail};
-use crate::sched::Job;
+use crate::sanitize::Trail;
+use crate::sched::request::Job;
 use crate::stack::bounds::StackBounds;
 use crate::stack::{self, Stack};
-use crate::tls_block::TlsBlock;
-use crate::worker::{self, Locals, Role, Worker};
+use crate::sys::arch;
+use crate::worker::role::{Locals, Role};
 
 /// A user-level thread. What every switch reads lies in its first 40 bytes.
 #[repr(C)]
@@ -31,7 +30,7 @@ pub struct Ult {
     /// The bounds of that stack, for those who ask for the thread's.
     pub(crate) bounds: StackBounds,
     /// C++ exception globals while suspended.
-    cxx: exceptions::Saved,
+    pub(crate) cxx: exceptions::Saved,
     /// Where the frame of the program's signal handler lies that it runs; zero: it runs none. See
     /// `signals::handler`.
     pub(crate) handler: usize,
@@ -145,40 +144,5 @@ impl Ult {
         if let Some(stack) = unsafe { ult.read() }.stack.take() {
             stack::give(stack);
         }
-    }
-}
-
-/// Suspends `from`, which is running, and continues `to` with `tls_block` (`None`: with the block
-/// that is in use). Returns when a context switches back to `from`, possibly on another kernel
-/// thread. `from` then runs with the TLS block with which it left.
-///
-/// # Safety
-/// `from` is the running ULT of this kernel thread, whose worker is `worker`; `to` is a suspended
-/// one of that worker, whose code runs with `tls_block`. No other kernel thread runs with that
-/// block.
-#[inline(never)]
-pub(crate) unsafe fn switch(
-    from: *mut Ult,
-    to: *mut Ult,
-    worker: &'static Worker,
-    tls_block: Option<&'static TlsBlock>,
-) {
-    // SAFETY: the caller guarantees that both descriptors are owned by this worker; `from` stays in
-    // place until it is switched back to, so the saved state is written to and read from live
-    // memory. Thread-local storage is asked for anew after the TLS block has changed: all accesses
-    // are behind assembly or calls.
-    unsafe {
-        (*from).locals = worker::locals();
-        exceptions::save_and_clear(&mut (*from).cxx);
-        if let Some(tls_block) = tls_block {
-            worker::run_with(worker, tls_block);
-        }
-        if sanitize::may_watch() {
-            sanitize::switch(from, to);
-        } else {
-            arch::switch(&raw mut (*from).sp, (*to).sp, to as usize);
-        }
-        exceptions::restore(&(*from).cxx);
-        worker::set_locals((*from).locals);
     }
 }

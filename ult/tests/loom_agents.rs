@@ -10,7 +10,7 @@ mod models;
 
 use loom::thread;
 use models::{explore, with_shared};
-use ult::sync::{AtomicUsize, Ordering, fence};
+use ult::sys::sync::{AtomicUsize, Ordering, fence};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Without {

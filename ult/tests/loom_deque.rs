@@ -12,7 +12,7 @@ use loom::sync::Arc;
 use loom::thread;
 use std::ptr::NonNull;
 use ult::deque::{Deque, Steal};
-use ult::sync::{Ordering, model::ignore_fences};
+use ult::sys::sync::{Ordering, model::ignore_fences};
 
 /// What an element points to. loom reports a read that does not happen after the write.
 struct Payload(UnsafeCell<usize>);

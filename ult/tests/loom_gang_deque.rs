@@ -14,7 +14,7 @@ use loom::thread::{self, JoinHandle};
 use std::ptr::NonNull;
 use ult::gang::GangTag;
 use ult::gang::deque::GangDeque;
-use ult::sync::{Ordering, model::ignore_fences};
+use ult::sys::sync::{Ordering, model::ignore_fences};
 
 /// What an element points to. loom reports a read that does not happen after the write.
 struct Payload(UnsafeCell<u32>);

@@ -12,7 +12,7 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 use models::{explore, with_shared};
 use ult::park::Parker;
-use ult::sync::{AtomicUsize, Ordering, fence};
+use ult::sys::sync::{AtomicUsize, Ordering, fence};
 
 /// What a broken model leaves out.
 #[derive(Clone, Copy, PartialEq)]

@@ -18,7 +18,7 @@ use loom::thread;
 use models::{explore, with_shared};
 use std::sync::atomic::AtomicUsize as Untracked;
 use ult::park::Parker;
-use ult::sync::{AtomicU32, Ordering, model::ignore_fences};
+use ult::sys::sync::{AtomicU32, Ordering, model::ignore_fences};
 
 const LOCKED: u32 = 1;
 const QUEUED: u32 = 2;

@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 use ult::deque::{Deque, Steal};
 use ult::park::{Parker, Sleepers};
-use ult::sync::{AtomicUsize, Ordering, model::ignore_fences};
+use ult::sys::sync::{AtomicUsize, Ordering, model::ignore_fences};
 
 /// Which side works without its full fences.
 #[derive(Clone, Copy, PartialEq)]

@@ -10,7 +10,7 @@ mod models;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use models::{explore, with_shared};
-use ult::sync::{AtomicUsize, Ordering};
+use ult::sys::sync::{AtomicUsize, Ordering};
 
 /// The head of a list that takes no more edges.
 const CLOSED: usize = usize::MAX;

@@ -12,7 +12,7 @@ use loom::thread;
 use models::explore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as Untracked, Ordering as Order};
-use ult::sync::{AtomicUsize, Ordering};
+use ult::sys::sync::{AtomicUsize, Ordering};
 
 const NOT_ASKED: usize = 0;
 const ASKED: usize = 1;

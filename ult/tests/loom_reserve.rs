@@ -15,7 +15,7 @@ use loom::thread;
 use models::explore;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize as Untracked;
-use ult::sync::{AtomicUsize, Ordering};
+use ult::sys::sync::{AtomicUsize, Ordering};
 
 const THREADS: usize = 2;
 const LOOPS: usize = 2;

@@ -18,7 +18,7 @@ use models::{explore, with_shared};
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize as Untracked;
 use ult::park::Parker;
-use ult::sync::{AtomicU32, AtomicUsize, Ordering, fence};
+use ult::sys::sync::{AtomicU32, AtomicUsize, Ordering, fence};
 
 const LENGTH: usize = 1;
 

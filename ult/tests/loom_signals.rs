@@ -15,7 +15,7 @@ mod models;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use models::{explore, with_shared};
-use ult::sync::{AtomicUsize, Ordering};
+use ult::sys::sync::{AtomicUsize, Ordering};
 
 /// What a broken model leaves out.
 #[derive(Clone, Copy, PartialEq)]

@@ -13,7 +13,7 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 use models::{explore, with_shared};
 use ult::park::Parker;
-use ult::sync::{AtomicUsize, Ordering};
+use ult::sys::sync::{AtomicUsize, Ordering};
 
 const REFERENCE: usize = 1 << 32;
 const CHILD: usize = REFERENCE + 1;

@@ -1,9 +1,9 @@
 //! The switch alone: ping-pong, arguments, alignment, floating-point words, another kernel thread.
 use std::arch::asm;
-use ult::arch::{
+use ult::stack;
+use ult::sys::arch::{
     FpWords, fp_state, load_fp_words, pause, prepare, set_fp_state, store_fp_words, thread_block,
 };
-use ult::stack;
 
 mod common;
 use common::{Pair, pair};

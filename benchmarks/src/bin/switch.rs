@@ -119,7 +119,7 @@ fn hand_over(n: usize, step: &mut dyn FnMut()) -> Duration {
         for mine in (parity..n).step_by(2) {
             // ORDERING: Acquire pairs with the other thread's Release below.
             while turn.load(Ordering::Acquire) != mine {
-                ult::arch::pause();
+                ult::sys::arch::pause();
             }
             // SAFETY: it is our turn.
             unsafe { (*shared.0)() };
@@ -151,7 +151,7 @@ fn pin(index: usize) {
 
 mod own {
     use super::*;
-    use ult::arch::{prepare, switch};
+    use ult::sys::arch::{prepare, switch};
 
     pub const FULL: u8 = 0;
     pub const COMPARED: u8 = 1;

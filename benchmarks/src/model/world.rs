@@ -8,6 +8,7 @@ use super::worker::{DequeItem, ModelWorker};
 use super::{ModelConfig, ModelOutcome, ModelTime, cost};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use ult::sys::random::XorShift;
 use ult::victim::StealCounters;
 
 /// Something that happens at a time.
@@ -100,7 +101,7 @@ pub(super) struct World {
     unfinished: usize,
     /// Attempts to steal that brought nothing, since something was begun.
     pub vain: u64,
-    noise: u64,
+    noise: XorShift,
 }
 
 impl World {
@@ -118,7 +119,7 @@ impl World {
             scheduled: 0,
             vain: 0,
             unfinished: graphs.iter().map(Vec::len).sum(),
-            noise: config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            noise: XorShift::new(config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             graphs,
         };
         for rank in 0..config.ranks {
@@ -160,10 +161,7 @@ impl World {
 
     /// A number from 0 up to 1.
     pub fn random(&mut self) -> f64 {
-        self.noise ^= self.noise << 13;
-        self.noise ^= self.noise >> 7;
-        self.noise ^= self.noise << 17;
-        (self.noise >> 11) as f64 / (1_u64 << 53) as f64
+        (self.noise.draw() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// From now on the worker does something else.

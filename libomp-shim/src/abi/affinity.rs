@@ -32,7 +32,10 @@ pub(super) unsafe fn set(tid: libc::pid_t, bytes: usize, mask: *const u8) -> isi
     // SAFETY: passed on. Of another OpenMP thread the donor is bound, too: the kernel judges the
     // mask.
     let result = unsafe {
-        ult::arch::system_call(libc::SYS_sched_setaffinity as usize, [tid as usize, bytes, mask as usize, 0])
+        ult::sys::arch::system_call(
+            libc::SYS_sched_setaffinity as usize,
+            [tid as usize, bytes, mask as usize, 0],
+        )
     };
     if result == 0
         && let Some(tls_block) = other(tid)
@@ -67,7 +70,10 @@ pub(super) unsafe fn get(tid: libc::pid_t, bytes: usize, mask: *mut u8) -> isize
 unsafe fn ask(tid: libc::pid_t, bytes: usize, mask: *mut u8) -> isize {
     // SAFETY: passed on.
     unsafe {
-        ult::arch::system_call(libc::SYS_sched_getaffinity as usize, [tid as usize, bytes, mask as usize, 0])
+        ult::sys::arch::system_call(
+            libc::SYS_sched_getaffinity as usize,
+            [tid as usize, bytes, mask as usize, 0],
+        )
     }
 }
 
@@ -157,7 +163,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
 pub extern "C" fn sched_getcpu() -> c_int {
     static NEXT: LibraryNext = LibraryNext::new(c"sched_getcpu");
     if ult::worker::tls_block_in_force().is_some_and(TlsBlock::is_of_a_donor) {
-        return ult::topology::current_cpu() as c_int;
+        return ult::sys::thread::processor_and_node().0 as c_int;
     }
     // SAFETY: the next definition is the C library's, with this signature.
     unsafe {

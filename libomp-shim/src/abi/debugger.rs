@@ -4,12 +4,13 @@
 //! A symbol of the dynamic table, so that it is found in a stripped library and in a core.
 //! Constants only; nothing here runs.
 
-use ult::debug::{self, DebugEntry};
+use ult::debug::DebugEntry;
+use ult::debug_table;
 
 use super::{gomp, kmpc};
 use crate::omp::{task, team, thread};
 
-const PARTS: usize = debug::ENTRIES.len() + 6;
+const PARTS: usize = debug_table::ENTRIES.len() + 6;
 
 /// Lists of entries.
 #[repr(C)]
@@ -44,7 +45,7 @@ pub static GANGWAY_DEBUG: DebuggerTable = {
     let mut lists = [DebuggerList { first: core::ptr::null(), count: 0 }; PARTS];
     let mut at = 0;
     while at < PARTS {
-        let part = if at < own.len() { own[at] } else { debug::ENTRIES[at - own.len()] };
+        let part = if at < own.len() { own[at] } else { debug_table::ENTRIES[at - own.len()] };
         lists[at] = DebuggerList { first: part.as_ptr(), count: part.len() };
         at += 1;
     }

@@ -23,7 +23,7 @@ pub extern "C" fn sched_yield() -> c_int {
 
 extern "C" fn serve(return_address: usize) -> c_int {
     if !yielding::yield_thread(return_address) {
-        ult::park::give_core();
+        ult::sys::thread::give_core();
     }
     0
 }

@@ -140,7 +140,10 @@ pub unsafe extern "C" fn sigpending(set: *mut sigset_t) -> c_int {
     let size = size_of::<u64>();
     // SAFETY: a local word, as long as is said.
     let error = unsafe {
-        ult::arch::system_call(libc::SYS_rt_sigpending as usize, [(&raw mut pending) as usize, size, 0, 0])
+        ult::sys::arch::system_call(
+            libc::SYS_rt_sigpending as usize,
+            [(&raw mut pending) as usize, size, 0, 0],
+        )
     } as c_int;
     if error < 0 {
         return set_errno(-error);

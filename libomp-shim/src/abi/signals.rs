@@ -78,7 +78,7 @@ pub unsafe extern "C" fn sigaction(
 /// by hand-off, and it gives up before ("Signals delivery fails constantly"). So where it sets its
 /// handler, threads of new regions get kernel threads of their own.
 fn look_for_a_collector() {
-    if ult::loader::function_of_others(c"GC_register_my_thread", c"GOMP_parallel").is_some() {
+    if ult::sys::objects::function_of_others(c"GC_register_my_thread", c"GOMP_parallel").is_some() {
         storage::share_no_more(Reason::Collector);
     }
 }

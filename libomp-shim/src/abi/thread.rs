@@ -103,7 +103,7 @@ pub(super) unsafe fn direct(
     _: usize,
 ) -> c_long {
     // SAFETY: passed on.
-    unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) as c_long }
+    unsafe { ult::sys::arch::system_call(call as usize, [first, second, third, fourth]) as c_long }
 }
 
 /// The system calls that name a thread by its number, or are about the calling one.
@@ -136,7 +136,7 @@ extern "C" fn of_threads(
         return 0;
     }
     // SAFETY: as above. Donors pass on what is sent to them.
-    failed(unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) } as c_long)
+    failed(unsafe { ult::sys::arch::system_call(call as usize, [first, second, third, fourth]) } as c_long)
 }
 
 /// Sets `errno` if the result is the negative of an error.
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn pthread_sigqueue(
             return next.map_or(libc::ENOSYS, |next| next(thread, signal, value));
         }
         const SI_QUEUE: u64 = -1_i32 as u32 as u64;
-        let owner = ult::worker::process() as u64 | u64::from(libc::getuid()) << 32;
+        let owner = ult::sys::thread::process() as u64 | u64::from(libc::getuid()) << 32;
         let mut info: Info = [0; 16];
         info[..4].copy_from_slice(&[signal as u64, SI_QUEUE, owner, value.sival_ptr as u64]);
         ult::signals::send_to_itself(signal, Some(&info))

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn pthread_getattr_np(
 pub(super) fn thread_pointer(thread: libc::pthread_t) -> usize {
     // SAFETY: no preconditions.
     let me = unsafe { libc::pthread_self() };
-    (thread as usize).wrapping_sub(me as usize).wrapping_add(ult::arch::thread_pointer())
+    (thread as usize).wrapping_sub(me as usize).wrapping_add(ult::sys::arch::thread_pointer())
 }
 
 /// Replaces the stack in attributes that the C library has filled in. They are destroyed if it
@@ -70,7 +70,7 @@ unsafe fn put_stack(attributes: *mut libc::pthread_attr_t, lowest: usize, size: 
     unsafe {
         let mut result = libc::pthread_attr_setstack(attributes, lowest as *mut c_void, size);
         if result == 0 {
-            result = libc::pthread_attr_setguardsize(attributes, ult::stack::page_size());
+            result = libc::pthread_attr_setguardsize(attributes, ult::sys::memory::page_size());
         }
         if result != 0 {
             libc::pthread_attr_destroy(attributes);

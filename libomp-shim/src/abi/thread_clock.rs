@@ -65,7 +65,7 @@ unsafe extern "C" fn of_thread(clock: libc::clockid_t, time: *mut libc::timespec
         let next = core::mem::transmute::<*const c_void, Option<GetTime>>(next);
         next.map_or_else(
             || {
-                failed(ult::arch::system_call(
+                failed(ult::sys::arch::system_call(
                     libc::SYS_clock_gettime as usize,
                     [clock as usize, time as usize, 0, 0],
                 ) as _) as c_int
@@ -116,8 +116,9 @@ pub unsafe extern "C" fn pthread_getcpuclockid(
 /// As the system call.
 pub(super) unsafe fn usage(who: c_int, usage: *mut libc::rusage) -> isize {
     // SAFETY: passed on.
-    let result =
-        unsafe { ult::arch::system_call(libc::SYS_getrusage as usize, [who as usize, usage as usize, 0, 0]) };
+    let result = unsafe {
+        ult::sys::arch::system_call(libc::SYS_getrusage as usize, [who as usize, usage as usize, 0, 0])
+    };
     if result == 0
         && who == libc::RUSAGE_THREAD
         && let Some(ns) = kernel_state::processor_time()

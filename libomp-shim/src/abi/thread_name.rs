@@ -43,7 +43,7 @@ pub(super) unsafe fn get(into: *mut u8) -> isize {
     kernel_state::catch_up();
     // SAFETY: as the caller says; the kernel writes `NAME_BYTES`.
     unsafe {
-        let result = ult::arch::system_call(
+        let result = ult::sys::arch::system_call(
             libc::SYS_prctl as usize,
             [libc::PR_GET_NAME as usize, into as usize, 0, 0],
         );

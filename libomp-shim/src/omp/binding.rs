@@ -83,7 +83,7 @@ pub fn after_region(here: CurrentThread) {
     if own.place >= 0 && worker::move_to_place(NOWHERE) {
         own.place = -1;
         // A refusal leaves the thread where it is: nothing else can be done.
-        let _ = ult::topology::bind_current_thread(&own.unbound);
+        let _ = ult::kernel_state::bind_kernel_thread(&own.unbound);
     }
 }
 
@@ -242,7 +242,7 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     }
     if let Some(places) = &env::settings().binding.bound.places {
         let procs = places.procs(place as usize);
-        if let Err(error) = ult::topology::bind_current_thread(procs) {
+        if let Err(error) = ult::kernel_state::bind_kernel_thread(procs) {
             report_refusal(procs, &error);
         }
         thread.worker().site.note();

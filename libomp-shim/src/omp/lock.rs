@@ -32,7 +32,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use ult::sanitize::{after, before};
-use ult::sync::CachePadded;
+use ult::sys::sync::CachePadded;
 
 use super::extension::check::{self, WaitTarget};
 use super::task::Task;
@@ -189,7 +189,7 @@ impl Lock {
             if self.try_take() {
                 return;
             }
-            ult::arch::pause();
+            ult::sys::arch::pause();
         }
         parking::acquire(self);
     }

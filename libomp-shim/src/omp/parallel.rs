@@ -358,7 +358,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     put(&mut plan.parent_task, here.task);
     let own = request.counts.map_or(icv, |counts| icv.with_counts(counts));
     put(&mut plan.icv, own.nested(settings, request.bind.filter(|_| request.bind_lasts)));
-    put(&mut plan.floating_point, ult::arch::fp_state());
+    put(&mut plan.floating_point, ult::sys::arch::fp_state());
     put(&mut plan.league, outer.league);
     put(&mut plan.group, outer.group);
     put(&mut plan.spin, among(team, outer.spin));

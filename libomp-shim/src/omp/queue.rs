@@ -792,7 +792,7 @@ fn hold_back(here: CurrentThread) {
         if !has_too_many_children(here) {
             return;
         }
-        ult::park::give_core();
+        ult::sys::thread::give_core();
     }
 }
 

@@ -78,7 +78,7 @@ fn prepare() {
         preempt: ult::sched::preempt,
         hand_off: ult::sched::hand_off,
         lowest_of_stack: ult::sched::lowest_of_stack,
-        urgent: ult::sched::is_urgent,
+        urgent: ult::worker::is_urgent,
     });
     ult::fault::set_overflow_hint(
         "a thread or task needs more than it has; set OMP_STACKSIZE (for example OMP_STACKSIZE=64M)",
@@ -111,7 +111,7 @@ static FINISHES: Once = Once::new();
 /// Promises that the tasks of the calling thread, an initial one, are waited for when the program
 /// ends. Only if its kernel thread is the one that runs `main`.
 pub fn finish_at_exit() -> bool {
-    let is_main = ult::worker::is_main_kernel_thread();
+    let is_main = ult::sys::thread::is_main();
     if is_main {
         FINISHES.call_once(|| super::exit::call(finish));
     }

@@ -92,7 +92,7 @@ pub fn are_kept_apart() -> bool {
 /// one stack. So threads of new regions get kernel threads of their own, and run their
 /// tasks on their own stacks.
 pub fn look_for_a_java_machine() {
-    if ult::loader::function_of_others(c"JNI_CreateJavaVM", c"GOMP_parallel").is_some() {
+    if ult::sys::objects::function_of_others(c"JNI_CreateJavaVM", c"GOMP_parallel").is_some() {
         share_no_more(Reason::JavaMachine);
     }
 }

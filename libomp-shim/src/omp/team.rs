@@ -170,7 +170,7 @@ impl Team {
                 parent_thread: ptr::null(),
                 parent_task: ptr::null(),
                 icv: Icv::INITIAL,
-                floating_point: ult::arch::fp_state(),
+                floating_point: ult::sys::arch::fp_state(),
                 group: ptr::null(),
                 league: (1, 0),
                 root_worker: None,
@@ -189,7 +189,7 @@ impl Team {
             kind,
             slots,
             attached: Cell::new(0),
-            generation: ult::pool::generation(),
+            generation: ult::sys::fork::generation(),
             size: AtomicU32::new(1),
             dismisser: AtomicPtr::new(ptr::null_mut()),
             group: Group::default(),
@@ -283,7 +283,7 @@ impl Team {
 
     /// Was this team made in this process, after its last fork(2)?
     pub fn is_of_this_process(&self) -> bool {
-        self.generation == ult::pool::generation()
+        self.generation == ult::sys::fork::generation()
     }
 
     /// Is this the child of a fork(2), where the other threads of the team do not exist, or free
@@ -345,9 +345,9 @@ impl Team {
     #[inline(always)]
     pub fn adopt_floating_point(&self) {
         let wanted = self.plan().floating_point;
-        if ult::arch::fp_state() != wanted && !ult::mutant!(rounding_mode_not_passed_on) {
+        if ult::sys::arch::fp_state() != wanted && !ult::mutant!(rounding_mode_not_passed_on) {
             // SAFETY: a state that was read from a running thread.
-            unsafe { ult::arch::set_fp_state(wanted) };
+            unsafe { ult::sys::arch::set_fp_state(wanted) };
         }
     }
 

@@ -16,10 +16,10 @@ use core::ops::Range;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use ult::arch::{self, FpState};
 use ult::debug::DebugEntry;
 use ult::deque::Deque;
 use ult::spawn::{SpawnGroup, UltStart};
+use ult::sys::arch::{self, FpState};
 use ult::tls_block::TlsBlock;
 use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};

@@ -15,10 +15,10 @@ pub struct TlsBlocks {
 impl TlsBlocks {
     /// The TLS block of thread `num` (1 and up); `None` when none can be borrowed.
     pub fn of(&mut self, num: u32) -> Option<&'static TlsBlock> {
-        if self.generation != ult::pool::generation() {
+        if self.generation != ult::sys::fork::generation() {
             // TLS blocks that were borrowed before a fork belong to threads that do not exist here.
             self.borrowed.clear();
-            self.generation = ult::pool::generation();
+            self.generation = ult::sys::fork::generation();
         }
         let at = num as usize - 1;
         while self.borrowed.len() <= at {

@@ -3,7 +3,7 @@
 //! Code that waits for another OpenMP thread in a loop around `sched_yield` (OpenBLAS does) would
 //! otherwise yield to other kernel threads only, while the thread it waits for stands behind it in
 //! the same worker. The exported symbol is in `abi::sched_yield`; nothing of the runtime itself
-//! comes here, it gives up its core by [`ult::park::give_core`].
+//! comes here, it gives up its core by [`ult::sys::thread::give_core`].
 
 use super::thread::Thread;
 

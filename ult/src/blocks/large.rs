@@ -11,9 +11,9 @@
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
-use super::GRAIN;
+use super::magazine::GRAIN;
 use super::slabs::map_anonymous;
-use crate::pool::ForkMutex;
+use crate::sys::fork::ForkMutex;
 
 /// Blocks of this size, in bytes, and more are mappings of their own.
 pub(super) const MAPPED: usize = 64 << 10;

@@ -3,7 +3,7 @@
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
-use super::GRAIN;
+use super::magazine::GRAIN;
 
 fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size.max(1).checked_next_multiple_of(GRAIN)?, GRAIN).ok()

@@ -23,8 +23,8 @@
 
 use core::ptr::{self, NonNull};
 
-use super::{Free, GRAIN, Magazine};
-use crate::pool::{ForkMutex, generation};
+use super::magazine::{Free, GRAIN, Magazine};
+use crate::sys::fork::{ForkMutex, generation};
 
 /// Bytes of a slab, and what it is aligned to.
 pub(super) const SLAB: usize = 64 << 10;

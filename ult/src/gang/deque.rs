@@ -27,7 +27,7 @@
 mod ring;
 
 use super::GangTag;
-use crate::sync::{AtomicU32, AtomicUsize, CachePadded, Ordering};
+use crate::sys::sync::{AtomicU32, AtomicUsize, CachePadded, Ordering};
 use core::ptr::NonNull;
 use ring::RingRing;
 

@@ -12,144 +12,30 @@
 //! optimisation.
 //!
 //! Source: `sigaltstack(2)`; Linux, `do_sigaltstack`.
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{SS_DISABLE, SS_ONSTACK, stack_t};
 
+use super::alternate_stack::{AUTODISARM, Alternate};
+use super::host::{AlternateStackHost, ENOUGH};
+use super::thread_state::threads_differ;
 use crate::fault;
-use crate::sched;
 use crate::signals::actions;
-use crate::tls_block::TlsBlock;
-use crate::worker::Worker;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::record::Worker;
 
-/// Bytes of a stack on which the monitor's signal may come as well.
-const ENOUGH: usize = 64 << 10;
 /// The kernel refuses less.
 const LEAST: usize = 2048;
-/// `SS_AUTODISARM`.
-const AUTODISARM: i32 = 1 << 31;
 
 /// Some thread has an alternate stack of its own.
 static ANY: AtomicBool = AtomicBool::new(false);
-
-/// An alternate stack; of no bytes: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Alternate {
-    pub(crate) start: usize,
-    pub(crate) bytes: usize,
-    flags: i32,
-}
-
-impl Alternate {
-    pub(super) const NONE: Alternate = Alternate { start: 0, bytes: 0, flags: SS_DISABLE };
-
-    fn of(stack: &stack_t) -> Self {
-        let flags = stack.ss_flags & AUTODISARM;
-        if stack.ss_flags & SS_DISABLE != 0 {
-            Self::NONE
-        } else {
-            Self { start: stack.ss_sp as usize, bytes: stack.ss_size, flags }
-        }
-    }
-
-    fn to_c(self) -> stack_t {
-        stack_t { ss_sp: self.start as *mut _, ss_flags: self.flags, ss_size: self.bytes }
-    }
-
-    pub(crate) fn contains(&self, sp: usize) -> bool {
-        sp.wrapping_sub(self.start) < self.bytes
-    }
-}
-
-/// The alternate stack of a thread, kept with its TLS block.
-pub(super) struct KeptStack {
-    start: AtomicUsize,
-    bytes: AtomicUsize,
-    flags: AtomicUsize,
-}
-
-impl KeptStack {
-    pub(super) const fn new() -> Self {
-        Self { start: AtomicUsize::new(0), bytes: AtomicUsize::new(0), flags: AtomicUsize::new(0) }
-    }
-
-    /// Written by the thread itself, which reads it, its handlers included.
-    pub(super) fn store(&self, stack: Alternate) {
-        // ORDERING: Relaxed, all three; handed on with the thread.
-        self.bytes.store(0, Relaxed);
-        self.start.store(stack.start, Relaxed);
-        // ORDERING: as above.
-        self.flags.store(stack.flags as u32 as usize, Relaxed);
-        self.bytes.store(stack.bytes, Relaxed);
-    }
-
-    pub(super) fn load(&self) -> Alternate {
-        // ORDERING: as above.
-        let (start, bytes) = (self.start.load(Relaxed), self.bytes.load(Relaxed));
-        // ORDERING: as above.
-        if bytes == 0 {
-            Alternate::NONE
-        } else {
-            Alternate { start, bytes, flags: self.flags.load(Relaxed) as u32 as i32 }
-        }
-    }
-}
-
-/// What a kernel thread has.
-pub(super) struct AlternateStackHost {
-    /// One of ours, made when it is needed; none: not yet, or no memory.
-    ours: Option<Alternate>,
-    /// What the kernel has; none: not known.
-    has: Option<Alternate>,
-}
-
-impl AlternateStackHost {
-    pub(super) const NEW: AlternateStackHost = AlternateStackHost { ours: None, has: None };
-
-    fn learn(&mut self) -> Alternate {
-        *self.has.get_or_insert_with(|| Alternate::of(&fault::current_alternate()))
-    }
-
-    /// What the kernel is to have while a thread runs that has `wanted`.
-    fn chosen(&mut self, wanted: Alternate) -> Alternate {
-        if wanted.bytes >= ENOUGH {
-            return wanted;
-        }
-        let has = self.learn();
-        let is_ours = |stack: Alternate| fault::is_ours(&stack.to_c());
-        let ours = self.ours.or_else(|| {
-            if is_ours(has) { Some(has) } else { fault::new_alternate().map(|stack| Alternate::of(&stack)) }
-        });
-        self.ours = ours;
-        ours.unwrap_or(wanted)
-    }
-
-    /// Gives the kernel what a thread needs that has `wanted`. An error number, or zero.
-    fn change(&mut self, wanted: Alternate) -> i32 {
-        let chosen = self.chosen(wanted);
-        if self.learn() == chosen {
-            return 0;
-        }
-        // Refused while a handler stands on the present one.
-        let error = fault::set_alternate(&chosen.to_c());
-        if error == 0 {
-            self.has = Some(chosen);
-        }
-        error
-    }
-}
 
 /// Another thread runs here now. In the scheduler, on the kernel thread.
 pub(super) fn change(host: &mut AlternateStackHost, tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; who has set one sees its own store, others at a later switch.
     if ANY.load(Relaxed) && !crate::mutant!(alternate_stack_stays_with_worker) {
-        host.change(of(tls_block));
+        host.change(tls_block.state.alternate());
     }
-}
-
-/// What the thread with `tls_block` has set.
-pub(crate) fn of(tls_block: &'static TlsBlock) -> Alternate {
-    tls_block.state.kept().map_or(Alternate::NONE, super::settings::KeptSettings::alternate)
 }
 
 fn note(tls_block: &'static TlsBlock, stack: Alternate) {
@@ -160,7 +46,7 @@ fn note(tls_block: &'static TlsBlock, stack: Alternate) {
     }
     // ORDERING: Relaxed; see `change`.
     ANY.store(true, Relaxed);
-    sched::threads_differ();
+    threads_differ();
 }
 
 /// The kernel thread that becomes `worker` has an alternate stack of the program's: it is that of
@@ -170,7 +56,7 @@ pub(crate) fn found(worker: &'static Worker, stack: &stack_t) {
     let own = unsafe { &mut *worker.own() };
     if let Some(tls_block) = own.native_tls_block {
         note(tls_block, Alternate::of(stack));
-        own.kernel.alternate.change(of(tls_block));
+        own.kernel.alternate.change(tls_block.state.alternate());
     }
 }
 
@@ -191,7 +77,7 @@ pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: us
         }
         return error;
     };
-    let has = of(tls_block);
+    let has = tls_block.state.alternate();
     let stands_there = has.contains(sp);
     // SAFETY: as the caller says; `new` is read before `old` is written, which may be the same.
     let wanted = unsafe { new.as_ref().copied() };
@@ -218,7 +104,7 @@ pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: us
     if let Some(wanted) = wanted {
         note(tls_block, Alternate::of(&wanted));
         // SAFETY: own kernel thread; program code runs.
-        unsafe { (*worker.own()).kernel.alternate.change(of(tls_block)) };
+        unsafe { (*worker.own()).kernel.alternate.change(tls_block.state.alternate()) };
     }
     0
 }

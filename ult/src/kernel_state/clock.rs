@@ -7,55 +7,15 @@
 //! A thread that runs with its kernel thread's own storage begins with what that has used; one that
 //! runs with a donor's begins with zero.
 use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 
-use crate::arch;
-use crate::sched;
-use crate::tls_block::TlsBlock;
+use crate::sys::thread;
+use crate::tls_block::directory;
+use crate::tls_block::record::TlsBlock;
 
+use super::host::RunningClock;
+use super::thread_state::threads_differ;
 use super::{TIMED, here, is_timed};
-
-/// Nanoseconds of processor time that were counted for a thread.
-pub(super) struct CountedTime(AtomicU64);
-
-impl CountedTime {
-    pub(super) const fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
-    fn add(&self, ns: u64) {
-        // ORDERING: Relaxed; a number that is handed on with the thread.
-        self.0.fetch_add(ns, Relaxed);
-    }
-
-    fn get(&self) -> u64 {
-        // ORDERING: as above.
-        self.0.load(Relaxed)
-    }
-}
-
-/// The thread whose time a kernel thread's clock counts, and since when; null: no thread's.
-pub(super) struct RunningClock {
-    tls_block: *const TlsBlock,
-    since: u64,
-}
-
-impl RunningClock {
-    pub(super) const NONE: RunningClock = RunningClock { tls_block: ptr::null(), since: 0 };
-}
-
-/// The calling kernel thread's processor time, nanoseconds.
-fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid place for the answer.
-    unsafe {
-        arch::system_call(
-            libc::SYS_clock_gettime as usize,
-            [libc::CLOCK_THREAD_CPUTIME_ID as usize, (&raw mut time) as usize, 0, 0],
-        )
-    };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// The thread with `tls_block` runs on from here.
 pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
@@ -66,7 +26,7 @@ pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
 }
 
 fn charge(running: &mut RunningClock, tls_block: &'static TlsBlock) {
-    let now = now();
+    let now = thread::own_processor_time();
     // SAFETY: null or a record, and records of threads that run here are not freed before.
     match unsafe { running.tls_block.as_ref() } {
         Some(before) => before.state.time.add(now - running.since),
@@ -84,12 +44,12 @@ pub fn of_current() -> Option<u64> {
     if !is_timed() {
         // ORDERING: Relaxed; see `is_timed`.
         TIMED.store(true, Relaxed);
-        sched::threads_differ();
+        threads_differ();
     }
     // SAFETY: own kernel thread; program code runs.
     let running = unsafe { &mut (*worker.own()).kernel.running };
     if crate::mutant!(clock_of_worker) {
-        return Some(now());
+        return Some(thread::own_processor_time());
     }
     charge(running, tls_block);
     Some(tls_block.state.time.get())
@@ -98,5 +58,5 @@ pub fn of_current() -> Option<u64> {
 /// The processor time that was counted for the thread with the donor of this number, up to its last
 /// switch; `None` if there is no such thread.
 pub fn of_tls_donor(tid: i32) -> Option<u64> {
-    crate::tls_block::of_tls_donor(tid).map(|tls_block| tls_block.state.time.get())
+    directory::with_number(tid).map(|tls_block| tls_block.state.time.get())
 }

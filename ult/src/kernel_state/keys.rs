@@ -12,56 +12,17 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::arch;
-use crate::sched;
-use crate::tls_block::TlsBlock;
-use crate::worker::Worker;
+use crate::sys::arch;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::record::Worker;
 
 use super::here;
-
-/// Beside the rights in a word: they are known.
-const KNOWN: u64 = 1 << 32;
+use super::host::KeyHolder;
+use super::thread_state::{KNOWN, threads_differ};
 
 /// Rights for threads without saved ones, with [`KNOWN`]: those of the thread that allocated the
 /// last key. Zero: there is no key.
 static INITIAL_RIGHTS: AtomicU64 = AtomicU64::new(0);
-
-/// The rights that are kept for a thread.
-pub(super) struct Rights(AtomicU64);
-
-impl Rights {
-    pub(super) const fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
-    fn set(&self, rights: u32) {
-        // ORDERING: Relaxed; handed on with the thread.
-        self.0.store(KNOWN | u64::from(rights), Relaxed);
-    }
-
-    fn get(&self) -> Option<u32> {
-        // ORDERING: as above.
-        let kept = self.0.load(Relaxed);
-        (kept & KNOWN != 0).then_some(kept as u32)
-    }
-
-    pub(super) fn forget(&self) {
-        // ORDERING: as above.
-        self.0.store(0, Relaxed);
-    }
-}
-
-/// Whose rights a kernel thread's register holds.
-#[derive(Clone, Copy)]
-pub(super) enum KeyHolder {
-    /// No change of threads since the first key: the register belongs to the thread that has been
-    /// running here.
-    Unknown,
-    /// Of no thread: its rights are saved, or in a signal frame.
-    NoThread,
-    /// This thread's.
-    Thread(&'static TlsBlock),
-}
 
 fn initial_rights() -> Option<u64> {
     // ORDERING: Relaxed; who makes a key sees its own store, others see it at a later switch.
@@ -77,7 +38,7 @@ pub fn key_was_allocated() {
         // SAFETY: own kernel thread; program code runs.
         unsafe { (*worker.own()).kernel.rights = KeyHolder::Thread(tls_block) };
     }
-    sched::threads_differ();
+    threads_differ();
 }
 
 /// Loads the rights of the thread with `tls_block`, which runs next.
@@ -92,18 +53,6 @@ pub(super) fn change(holder: &mut KeyHolder, tls_block: &'static TlsBlock) {
         // The thread ran here before the first key: the rights are its own.
         (None, KeyHolder::Unknown) => {}
         (None, _) => arch::set_key_rights(initial_rights as u32),
-    }
-}
-
-/// Saves the rights of the thread whose TLS block `worker` leaves. On the worker's kernel thread,
-/// in its scheduler.
-#[cold]
-pub(crate) fn save_rights(worker: &'static Worker) {
-    // SAFETY: own kernel thread.
-    let holder = unsafe { &mut (*worker.own()).kernel.rights };
-    if let KeyHolder::Thread(tls_block) = *holder {
-        tls_block.state.rights.set(arch::key_rights());
-        *holder = KeyHolder::NoThread;
     }
 }
 

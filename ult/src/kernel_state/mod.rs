@@ -15,136 +15,42 @@
 //! | `alternate` | the alternate signal stack of each thread |
 //! | `clock` | the processor time of each thread |
 //! | `keys` | the rights of protection keys |
+//! | `thread_state`, `alternate_stack` | what a TLS block keeps of its thread |
+//! | `host` | what a kernel thread has |
 //!
 //! What may not live here: the C library's functions that are taken over (the layer above). What is
 //! kept, what is not, and what it costs: `docs/kernel-state.md`.
 //!
 //! A program that asks for none of it pays nothing: the flag is the one that is looked at for
 //! signal masks.
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed};
 
-mod alternate;
-mod clock;
-mod keys;
-mod numbers;
-mod settings;
+pub(crate) mod alternate;
+pub(crate) mod alternate_stack;
+pub(crate) mod clock;
+pub(crate) mod host;
+pub(crate) mod keys;
+pub(crate) mod numbers;
+pub(crate) mod settings;
+pub(crate) mod thread_state;
 
 pub use alternate::set_alternate_stack;
-pub(crate) use alternate::{found as found_alternate_stack, of as alternate_stack_of};
 pub use clock::{of_current as processor_time, of_tls_donor as processor_time_of_tls_donor};
 pub use keys::key_was_allocated;
-pub(crate) use keys::{rights_are_in_frame, save_rights};
 pub use numbers::KernelSetting;
 pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, ThreadName};
+pub(crate) use thread_state::threads_differ;
 
-use crate::sched;
-use crate::tls_block::TlsBlock;
-use crate::worker::{self, Worker};
-use settings::{KeptSettings, Values};
-
-/// The kernel state that a TLS block keeps; `kept` is null until its thread asks.
-pub(crate) struct ThreadState {
-    kept: AtomicPtr<KeptSettings>,
-    time: clock::CountedTime,
-    rights: keys::Rights,
-    /// Another thread has changed the kept settings since the last [`catch_up`] of this thread.
-    is_behind: AtomicBool,
-}
-
-impl core::fmt::Debug for ThreadState {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("State").field("keeps", &self.kept().is_some()).finish_non_exhaustive()
-    }
-}
-
-impl ThreadState {
-    pub(crate) const fn new() -> Self {
-        Self {
-            kept: AtomicPtr::new(ptr::null_mut()),
-            time: clock::CountedTime::new(),
-            rights: keys::Rights::new(),
-            is_behind: AtomicBool::new(false),
-        }
-    }
-
-    /// Another thread has changed what is kept.
-    fn has_been_changed(&self) {
-        // ORDERING: Release, pairs with the Acquire in `catch_up`: what is kept.
-        self.is_behind.store(true, Release);
-        sched::threads_differ();
-    }
-
-    fn kept(&self) -> Option<&'static KeptSettings> {
-        // ORDERING: Acquire, pairs with the Release in `keep`.
-        // SAFETY: null, or leaked by `keep`.
-        unsafe { self.kept.load(Acquire).as_ref() }
-    }
-
-    /// The settings that this TLS block keeps; made now if there are none. They stay with the TLS
-    /// block for good.
-    fn keep(&self) -> &'static KeptSettings {
-        if let Some(kept) = self.kept() {
-            return kept;
-        }
-        let new = Box::into_raw(Box::new(KeptSettings::new()));
-        // ORDERING: Release pairs with the Acquire in `kept`; Acquire for one that another thread
-        // was quicker with.
-        match self.kept.compare_exchange(ptr::null_mut(), new, Release, Acquire) {
-            // SAFETY: leaked just now.
-            Ok(_) => unsafe { &*new },
-            Err(there) => {
-                // SAFETY: `new` was made above, and no other thread has it; `there` is leaked.
-                unsafe {
-                    drop(Box::from_raw(new));
-                    &*there
-                }
-            }
-        }
-    }
-
-    /// Forgets the settings, for [`TlsBlock::forget_thread`].
-    pub(crate) fn forget(&self) {
-        self.rights.forget();
-        if let Some(kept) = self.kept() {
-            kept.forget();
-        }
-    }
-}
-
-/// What a kernel thread has, and what it had before threads asked for something else. Its own.
-pub(crate) struct KernelHost {
-    had: Values,
-    has: Values,
-    running: clock::RunningClock,
-    rights: keys::KeyHolder,
-    alternate: alternate::AlternateStackHost,
-}
-
-impl KernelHost {
-    /// The kernel thread gets its own value of `setting` again, if that is known.
-    fn set_back(&mut self, setting: KernelSetting) {
-        if let Some(value) = self.had.number(setting)
-            && setting.set(value) == 0
-        {
-            self.has.note(setting, value);
-        }
-    }
-
-    pub(crate) const NEW: KernelHost = KernelHost {
-        had: Values::NONE,
-        has: Values::NONE,
-        running: clock::RunningClock::NONE,
-        rights: keys::KeyHolder::Unknown,
-        alternate: alternate::AlternateStackHost::NEW,
-    };
-}
+use crate::tls_block::record::TlsBlock;
+use crate::topology;
+use crate::worker::record::Worker;
+use crate::worker::words;
 
 /// The calling thread's own TLS block and worker, where it is an OpenMP thread that may share its
 /// kernel thread.
 fn here() -> Option<(&'static Worker, &'static TlsBlock)> {
-    let worker = worker::current().filter(|worker| !worker.is_in_scheduler())?;
-    Some((worker, worker::tls_block_in_force()?))
+    let worker = words::current().filter(|worker| !worker.is_in_scheduler())?;
+    Some((worker, words::tls_block_in_force()?))
 }
 
 /// Is the caller program code of an OpenMP thread, and not a thread of the runtime's or the
@@ -184,7 +90,7 @@ pub fn changing(settings: &[KernelSetting], call: impl FnOnce() -> isize) -> isi
             }
         }
     }
-    sched::threads_differ();
+    threads_differ();
     result
 }
 
@@ -256,7 +162,7 @@ pub unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
         let now = settings::affinity();
         host.has.affinity = now;
         tls_block.state.keep().note_affinity(&now);
-        sched::threads_differ();
+        threads_differ();
     }
     error
 }
@@ -289,14 +195,23 @@ pub unsafe fn rename(name: *const u8) -> i32 {
         let now = settings::name();
         host.has.name = Some(now);
         tls_block.state.keep().note_name(&now);
-        sched::threads_differ();
+        threads_differ();
     }
     error
 }
 
-/// The runtime has bound the calling kernel thread: what it had before is no more.
-pub(crate) fn has_been_bound() {
-    if let Some(worker) = worker::current() {
+/// [`topology::bind_current_thread`] for the runtime: what the kernel thread had before is no more.
+///
+/// # Errors
+/// As that function.
+pub fn bind_kernel_thread(cpus: &[usize]) -> std::io::Result<()> {
+    let result = topology::bind_current_thread(cpus);
+    has_been_bound();
+    result
+}
+
+fn has_been_bound() {
+    if let Some(worker) = words::current() {
         // SAFETY: own kernel thread.
         let host = unsafe { &mut (*worker.own()).kernel };
         (host.had.affinity, host.has.affinity) = (Affinity::UNKNOWN, Affinity::UNKNOWN);

@@ -3,7 +3,7 @@
 //! All system calls are made past the C library, whose functions are taken over and come here.
 use core::ptr;
 
-use crate::arch;
+use crate::sys::arch;
 
 /// A number that the kernel keeps per thread, and that can be set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

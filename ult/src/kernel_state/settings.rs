@@ -5,7 +5,7 @@ use core::sync::atomic::{
     AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-use super::alternate::{self, Alternate};
+use super::alternate_stack::{Alternate, KeptStack};
 use super::numbers::{KernelSetting, SETTINGS, call};
 
 /// Words of a mask of processors: 4,096, more than any kernel is built for by default.
@@ -114,7 +114,7 @@ pub(super) struct KeptSettings {
     bytes: AtomicU32,
     words: [AtomicU64; AFFINITY_WORDS],
     name: [AtomicU64; 2],
-    alternate: alternate::KeptStack,
+    alternate: KeptStack,
 }
 
 const AFFINITY: u32 = 1 << SETTINGS;
@@ -128,7 +128,7 @@ impl KeptSettings {
             bytes: AtomicU32::new(0),
             words: [const { AtomicU64::new(0) }; AFFINITY_WORDS],
             name: [const { AtomicU64::new(0) }; 2],
-            alternate: alternate::KeptStack::new(),
+            alternate: KeptStack::new(),
         }
     }
 
@@ -263,7 +263,7 @@ fn change_affinity(had: &mut Values, has: &mut Values, wanted: Option<Affinity>)
         has.affinity = wanted;
         // Workers go from processor to processor with their threads: two may be on the same one,
         // where who spins keeps the other from it.
-        crate::sched::set_cores(1);
+        crate::sched::spin_policy::set_cores(1);
     }
 }
 

@@ -27,11 +27,15 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::{ForkMutex, IDLE, adopt, give_back, spawn_kernel_thread};
-use crate::sched;
+use crate::pool::program_threads;
+use crate::sys::fork::ForkMutex;
+use crate::worker::{registry, running, table};
+
+use super::{IDLE, adopt, give_back, spawn_kernel_thread};
+use crate::sched::spin_policy;
 use crate::stack::kernel;
 use crate::tls_block;
-use crate::worker::{self, Worker};
+use crate::worker::record::Worker;
 
 /// States of `Worker::renewal`.
 const NOT_ASKED: u32 = 0;
@@ -61,13 +65,13 @@ const INTERVAL: Duration = Duration::from_micros(50);
 ///
 /// Called by a kernel thread of the program, outside of regions.
 pub fn end_unused_threads() {
-    let me = worker::register_current();
+    let me = program_threads::register_current();
     let Some(_ending) = ENDING.try_lock() else { return };
     wait_until(Some(Instant::now() + TIMEOUT), || {
-        let is_alone = worker::program_threads() <= 1;
+        let is_alone = table::program_threads() <= 1;
         let is_awaited =
             |worker: &&'static Worker| if is_alone { !is_idle(worker) } else { worker.is_dismissed() };
-        !(0..worker::table_len()).filter_map(worker::at).any(|worker| is_awaited(&worker))
+        !(0..table::table_len()).filter_map(table::at).any(|worker| is_awaited(&worker))
     });
     let asked = take_idle();
     asked.iter().for_each(|worker| ask(worker));
@@ -77,7 +81,7 @@ pub fn end_unused_threads() {
         // ORDERING: Relaxed; the departing kernel thread wrote it before its answer.
         kernel::join(worker.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
     }
-    worker::give_spare_tls_block_back(me);
+    running::give_spare_tls_block_back(me);
     tls_block::end_unused();
 }
 
@@ -176,8 +180,8 @@ fn may_leave(worker: &'static Worker) -> bool {
 fn hand_over(worker: &'static Worker) -> bool {
     // ORDERING: Relaxed; this kernel thread's own value.
     let mask = worker.first_mask.load(Ordering::Relaxed);
-    sched::count_awake(false);
-    worker::leave_to_successor(worker);
+    spin_policy::count_awake(false);
+    registry::leave_to_successor(worker);
     let is_started = spawn_kernel_thread(worker, |_| mask).is_ok();
     if !is_started {
         adopt(worker);

@@ -3,7 +3,10 @@
 //! What may not live here: when they are called ([`super`]). A program that is linked with a
 //! sanitizer has it among its first objects; none can be loaded later.
 
-use super::{ADDRESSES, AtomicUsize, CStr, LEAKS, OTHER, Ordering, RACES};
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::watch::{ADDRESSES, LEAKS, OTHER, RACES};
 
 /// A function that a sanitizer may define.
 pub(super) struct SanitizerFunction {
@@ -71,7 +74,7 @@ const KNOWN_BY: [(&CStr, u32); 4] = [
 /// Looks for all of them; what was found, as bits.
 pub(super) fn look_up() -> u32 {
     let mut mode = 0;
-    crate::objects::for_each_since(u64::MAX, |object| {
+    crate::sys::objects::for_each_since(u64::MAX, |object| {
         for (name, bit) in KNOWN_BY {
             if object.function(name).is_some() {
                 mode |= bit;

@@ -17,17 +17,24 @@
 //! A dedicated worker starts no ULT, not even from its own deques. Every other worker that is not
 //! dedicated may steal a ULT from those deques, if it accepts the ULT's group. A moved context is
 //! marked as in a hand-off (`Role::away`, see [`super::handoff`]). Its worker sleeps in naps
-//! (`super::sleep`), because a waker may wake the former worker.
+//! (`super::idle`), because a waker may wake the former worker.
 //!
 //! The thread's TLS block records the kernel thread, so that later regions run the thread there
 //! ([`TlsBlock::take_dedicated_worker`]).
 
+use super::border::{enter, enter_program};
+use super::request::{Job, Wait};
+use super::returning::{count_moved, send};
 use super::runner::run_on_runner;
-use super::suspended::SuspendedContext;
-use super::{Job, enter, enter_program, handoff};
-use crate::pool::{self, Assignment};
-use crate::tls_block::TlsBlock;
-use crate::worker::{self, Role, Worker};
+use super::suspended::context::SuspendedContext;
+use super::wait::wait;
+use super::yielding::lowest_of_stack;
+use crate::pool;
+use crate::pool::assignment::Assignment;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::record::Worker;
+use crate::worker::role::Role;
+use crate::worker::words;
 
 /// Stack size, in bytes, of the context that waits on the dedicated kernel thread. Chosen: this
 /// context only waits and calls little; any value from 32 KiB to 1 MiB will do.
@@ -42,7 +49,7 @@ const WAITER_STACK_BYTES: usize = 64 << 10;
 ///
 /// Called in program code. No address of thread-local storage is live across the call.
 pub fn dedicate_kernel_thread() -> bool {
-    let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler() && !worker.is_dedicated())
+    let Some(worker) = words::current().filter(|worker| !worker.is_in_scheduler() && !worker.is_dedicated())
     else {
         return false;
     };
@@ -63,10 +70,10 @@ pub fn dedicate_kernel_thread() -> bool {
 /// moved to this worker, the worker returns to the pool when the thread has ended. A worker that
 /// the pool started for the other threads stays.
 pub fn share_kernel_thread_again() {
-    if let Some(worker) = worker::current() {
+    if let Some(worker) = words::current() {
         worker.set_dedicated(false);
     }
-    if let Some(tls_block) = worker::tls_block_in_force() {
+    if let Some(tls_block) = words::tls_block_in_force() {
         tls_block.take_dedicated_worker();
     }
 }
@@ -74,7 +81,7 @@ pub fn share_kernel_thread_again() {
 fn stands_on_own_stack(worker: &'static Worker) -> bool {
     let here = 0_u8;
     // SAFETY: own kernel thread; program code runs.
-    unsafe { super::lowest_of_stack(&worker.watched, (&raw const here) as usize).is_some() }
+    unsafe { lowest_of_stack(&worker.watched, (&raw const here) as usize).is_some() }
 }
 
 /// Moves the calling thread, which has `tls_block`, to a dedicated kernel thread. False if there is
@@ -116,14 +123,14 @@ unsafe fn deliver(data: *mut ()) {
     let (dedicated_worker, contexts) =
         unsafe { &mut *data.cast::<(&'static Worker, Vec<SuspendedContext>)>() };
     let contexts = core::mem::take(contexts);
-    handoff::send(dedicated_worker, contexts);
+    send(dedicated_worker, contexts);
 }
 
 /// The assignment of the dedicated worker: it waits until the thread has ended.
 unsafe fn await_end_of_thread(argument: *mut ()) {
     // SAFETY: `move_to_dedicated_worker` passes the worker's own record, and those are never freed.
     let me: &'static Worker = unsafe { &*argument.cast() };
-    super::wait(&super::Wait { finished: true, ..super::Wait::until(&|| me.is_unused()) });
+    wait(&Wait { finished: true, ..Wait::until(&|| me.is_unused()) });
 }
 
 /// Moves all other threads away from `me`, whose kernel thread the calling thread owns. False if
@@ -140,9 +147,9 @@ fn send_others_away(me: &'static Worker) -> bool {
         enter(me);
         // SAFETY: own kernel thread, in its scheduler.
         let mut contexts = unsafe { (*me.own()).suspended.take_all(own_thread, leaves) };
-        handoff::count_moved(&contexts, me, me, replacement);
+        count_moved(&contexts, me, me, replacement);
         contexts.iter_mut().for_each(|entry| entry.role.away = true);
-        handoff::send(replacement, contexts);
+        send(replacement, contexts);
         enter_program();
     }
     me.set_dedicated(true);

@@ -43,12 +43,12 @@
 //! began to stand in (`stands_since`). The same holds for B. C then gives the adopted contexts to
 //! A.
 //!
-//! *No context is lost.* A suspended context is on one worker's list or in one [`Parcel`], which
-//! takes contexts to another worker. A worker opens its parcels at every entry to the scheduler and
-//! at every full search. The sender of a parcel wakes the receiver. If the receiver does not sleep,
-//! the parcel counts as a context that waits behind the receiver's code. A worker that stands in
-//! gives its contexts back only while its own context runs. All other contexts are suspended then,
-//! hence on its list, and its queues are empty.
+//! *No context is lost.* A suspended context is on one worker's list or in one
+//! [`Parcel`](super::parcel::Parcel), which takes contexts to another worker. A worker opens its
+//! parcels at every entry to the scheduler and at every full search. The sender of a parcel wakes
+//! the receiver. If the receiver does not sleep, the parcel counts as a context that waits behind
+//! the receiver's code. A worker that stands in gives its contexts back only while its own context
+//! runs. All other contexts are suspended then, hence on its list, and its queues are empty.
 //!
 //! *Wake-ups.* Code that makes a context ready may wake the wrong worker. It wakes the worker on
 //! which the context's thread was at an earlier time: when the region began, or when the wait
@@ -67,15 +67,21 @@
 //!   would follow a chain of pointers, for a rescue that happens once per region.
 
 use core::ptr;
-use core::sync::atomic::Ordering;
 
+use super::border::{enter, enter_program};
+use super::request::{Job, Wait};
+use super::returning::{count_moved, may_end, send, unpack};
 use super::runner::run_on_runner;
-use super::suspended::SuspendedContext;
-use super::{Job, Spin, Wait, enter_program};
-use crate::pool::{self, Assignment};
-use crate::stall::Watched;
-use crate::tls_block::{self, is_same};
-use crate::worker::{self, Role, Worker};
+use super::spin_policy::Spin;
+use super::suspended::context::SuspendedContext;
+use super::wait::wait;
+use crate::pool::assignment::Assignment;
+use crate::stall::watched::Watched;
+use crate::tls_block::record::is_same;
+use crate::worker::record::{self, Worker};
+use crate::worker::role::Role;
+use crate::worker::words::here;
+use crate::{pool, tls_block};
 
 /// Stack size, in bytes, of the context that stands in; the contexts that it adopts bring their own
 /// stacks. Chosen: this context calls little; any value from 64 KiB to 1 MiB will do.
@@ -96,42 +102,14 @@ pub fn hand_off(watched: &'static Watched) {
 unsafe fn stand_in(argument: *mut ()) {
     // SAFETY: `hand_off` passes a worker record, and those are never freed.
     let blocked: &'static Worker = unsafe { &*argument.cast() };
-    let me = worker::register_current();
-    super::enter(me);
+    let me = here();
+    enter(me);
     let adopted = adopt(blocked, me);
     enter_program();
     if adopted {
-        super::wait(&Wait { spin: Spin::exactly(50), finished: true, ..Wait::until(&|| may_end(me)) });
+        wait(&Wait { spin: Spin::exactly(50), finished: true, ..Wait::until(&|| may_end(me)) });
         give_back(me);
     }
-}
-
-/// May this worker end standing in? True if the blocked worker has passed a switch point meanwhile,
-/// and the queues of this worker are empty. Contexts that run here may have added ULTs to these
-/// queues.
-fn may_end(me: &'static Worker) -> bool {
-    // SAFETY: own kernel thread: asked by the scheduler of this worker.
-    let since = unsafe { (*me.own()).stands_since };
-    let moved = me.stands_for().is_none_or(|blocked| blocked.watched.switch_count() != since);
-    moved && me.gang_deque.is_empty() && me.ults.is_empty()
-}
-
-/// The worker's own context, if the worker stands in and may end doing so. Called by the worker's
-/// kernel thread, in its scheduler.
-pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedContext> {
-    if !worker.is_standing_in() {
-        return None;
-    }
-    // SAFETY: own kernel thread; conditions do not wait.
-    unsafe { (*worker.own()).suspended.take_ready_of(worker.thread()) }
-}
-
-/// Are there contexts here whose wakers may wake another worker? It is enough to ask the polled
-/// contexts. Each unpolled context is in one order with a polled one, and `Role::away` is equal in
-/// both (`SuspendedContext::becomes_ready_with`).
-pub(super) fn has_adopted(worker: &'static Worker) -> bool {
-    // SAFETY: own kernel thread; nothing switches here.
-    worker.is_standing_in() || unsafe { (*worker.own()).suspended.has_polled(|entry| entry.role.away) }
 }
 
 /// Moves the suspended contexts of `blocked` to `me`, if `blocked` still runs program code. True if
@@ -193,29 +171,12 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     true
 }
 
-/// Updates the number of ULTs that each worker hosts. Contexts of one thread move together, so each
-/// thread counts once. The thread that owns the kernel thread of `owner` is no ULT, and does not
-/// count.
-pub(super) fn count_moved(
-    moved: &[SuspendedContext],
-    owner: &'static Worker,
-    from: &'static Worker,
-    to: &'static Worker,
-) {
-    let own_thread = owner.thread();
-    let is_first_of_thread = |entry: &&SuspendedContext| entry.below.is_null();
-    let ults = moved.iter().filter(|entry| entry.role.thread != own_thread).filter(is_first_of_thread).count()
-        as i32;
-    from.count_hosted(-ults);
-    to.count_hosted(ults);
-}
-
 /// From now on other workers may use the native TLS block of this kernel thread, to run contexts of
 /// the OpenMP thread that owns the kernel thread. Where the kernel thread would use that block it
 /// uses another one, the *substitute*. `native_tls_block` then holds the substitute, and `borrowed`
 /// the kernel thread's own block. False if no block can be borrowed. `owner` is the private data of
 /// `worker`.
-fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
+fn borrow_from(worker: &'static Worker, owner: &mut record::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
     if owner.borrowed.is_some() {
         return true;
@@ -233,16 +194,10 @@ fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
 
 // ---- coming back ------------------------------------------------------------
 
-/// Contexts on their way to another worker.
-pub(crate) struct Parcel {
-    contexts: Vec<SuspendedContext>,
-    next: *mut Parcel,
-}
-
 /// Sends all contexts of `me` except the calling one to the worker that `me` stood in for. The
 /// calling context is the one that stands in. It runs, so all the others are suspended.
 fn give_back(me: &'static Worker) {
-    super::enter(me);
+    enter(me);
     let thread = me.thread();
     if let Some(owner) = me.stands_for() {
         // SAFETY: own kernel thread, in its scheduler.
@@ -262,94 +217,6 @@ fn give_back(me: &'static Worker) {
     enter_program();
 }
 
-/// Sends `contexts` to `owner`. Their stacks have been left.
-pub(super) fn send(owner: &'static Worker, contexts: Vec<SuspendedContext>) {
-    let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
-    // ORDERING: Relaxed; compared only.
-    let mut first = owner.returning.load(Ordering::Relaxed);
-    loop {
-        // SAFETY: not published yet.
-        unsafe { (*parcel).next = first };
-        // ORDERING: Release, pairs with the Acquire in `unpack`: the stacks have been left. A
-        // failure publishes nothing.
-        match owner.returning.compare_exchange_weak(first, parcel, Ordering::Release, Ordering::Relaxed) {
-            Ok(_) => break,
-            Err(now) => first = now,
-        }
-    }
-    owner.call();
-}
-
-/// Has a parcel or a signal come to this worker?
-#[inline]
-pub(super) fn has_returning(worker: &Worker) -> bool {
-    // ORDERING: Relaxed; taken with Acquire.
-    !worker.returning.load(Ordering::Relaxed).is_null()
-}
-
-/// Moves the contexts that were sent to this worker to its suspended contexts. Called by the
-/// worker's kernel thread, in its scheduler, or by a kernel thread that has seized the worker.
-#[inline]
-pub(super) fn unpack(worker: &'static Worker) {
-    if has_returning(worker) {
-        unpack_cold(worker);
-    }
-}
-
-#[cold]
-fn unpack_cold(worker: &'static Worker) {
-    // ORDERING: Acquire, pairs with `send`.
-    let mut next = worker.returning.swap(ptr::null_mut(), Ordering::Acquire);
-    // SAFETY: the caller runs on the worker's kernel thread or has seized the worker, so no other
-    // thread touches the worker's own data.
-    let own = unsafe { &mut *worker.own() };
-    loop {
-        next = next.map_addr(|at| at & !worker::SIGNALS);
-        if next.is_null() {
-            break;
-        }
-        // SAFETY: `send` made the parcel, and the swap took it out for this thread alone.
-        let parcel = unsafe { Box::from_raw(next) };
-        next = parcel.next;
-        for entry in parcel.contexts {
-            if entry.role.thread == worker.thread()
-                && let Some(borrowed) = own.borrowed.take()
-            {
-                // `borrowed` is the native TLS block of this kernel thread. On other workers only
-                // contexts of `worker.thread()` run with it. This thread moves as a whole (see the
-                // module), so all of its contexts have come back. Hence no other kernel thread runs
-                // with the block now. The block takes the place of the substitute (`borrow_from`).
-                // The substitute may still be in use here until the next switch. It is kept for the
-                // next hand-off.
-                own.substitute = own.native_tls_block.replace(borrowed);
-            }
-            if let Some(tls_block) = entry.role.tls_block {
-                tls_block.set_host(worker);
-            }
-            own.suspended.suspend_beside(entry, own.role.thread);
-        }
-    }
-    note_signalled(worker);
-}
-
-/// Notes whether a thread on this worker has a signal to handle. While there is such a thread, the
-/// bit `SIGNALS` stays set in `returning`. The running thread counts too: the interrupt that was
-/// sent with the signal may have come while the worker was in its scheduler, and was then ignored.
-/// Called by the worker's kernel thread, in its scheduler, or by a kernel thread that has seized
-/// the worker.
-pub(super) fn note_signalled(worker: &'static Worker) {
-    // SAFETY: the caller runs on the worker's kernel thread or has seized the worker, so no other
-    // thread touches the worker's own data.
-    let own = unsafe { &mut *worker.own() };
-    own.signalled = own.suspended.has_signalled(ptr::null())
-        || own.role.tls_block.is_some_and(|tls_block| tls_block.signals.has_news());
-    own.released |= own.signalled;
-    worker.watched.set_wanted(own.signalled);
-    if own.signalled {
-        worker.note_signals();
-    }
-}
-
 /// Makes the calling context continue at `owner`, the worker where it began. Another worker may
 /// have adopted the context since. If the context is still at `owner`, this call only does what
 /// [`retire`] does.
@@ -359,7 +226,7 @@ pub(super) fn note_signalled(worker: &'static Worker) {
 /// it.
 pub fn return_to(owner: &'static Worker) {
     // In the child process of `fork(2)` the owner may have no kernel thread.
-    while !ptr::eq(worker::register_current(), owner) && owner.watched.tid() != 0 {
+    while !ptr::eq(here(), owner) && owner.watched.tid() != 0 {
         travel(owner);
     }
     retire(owner);
@@ -368,7 +235,7 @@ pub fn return_to(owner: &'static Worker) {
 /// The calling context has left its region. Clears `Role::away` if it runs on `owner`, the worker
 /// where it began: its wakers wake that worker again.
 pub fn retire(owner: &'static Worker) {
-    let me = worker::register_current();
+    let me = here();
     if ptr::eq(me, owner) {
         // SAFETY: own kernel thread.
         unsafe { (*me.own()).role.away = false };
@@ -376,8 +243,8 @@ pub fn retire(owner: &'static Worker) {
 }
 
 fn travel(owner: &'static Worker) {
-    let me = worker::register_current();
-    super::enter(me);
+    let me = here();
+    enter(me);
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *me.own() };
     let mut delivery = (owner, SuspendedContext::interrupted(own.current, own.role));

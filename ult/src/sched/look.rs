@@ -34,16 +34,22 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
-use super::{Next, SearchScope, SuspendedContext, handoff, polled};
-use crate::arch;
+use super::next::Next;
+use super::request::SearchScope;
+use super::suspended::context::SuspendedContext;
+use super::{desk, returning};
 use crate::deque::Steal;
 use crate::gang::{GangTag, eligible};
 use crate::observer::{self, SchedulerEvent};
-use crate::pool;
-use crate::spawn::{self, UltStart, offers};
+use crate::pool::share;
+use crate::spawn::offers;
+use crate::spawn::start::{PLACED, UltStart};
+use crate::sys::arch;
 use crate::topology::distance;
 use crate::victim::VictimPolicy;
-use crate::worker::{self, ThreadMode, Worker};
+use crate::worker::record::{self, Worker};
+use crate::worker::table;
+use crate::worker::thread_mode::ThreadMode;
 
 /// How long a worker that has nothing else to do holds back a gang ULT: 200 µs. Chosen: longer than
 /// usual waits of the stricter gang, and bearable if the held-back thread is needed; any value from
@@ -85,7 +91,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     let ranks = || {
         own.suspended.is_shared()
             && !own.suspended.newest_asks()
-            && crate::stall::is_known_to_wait(own.role.region)
+            && crate::stall::regions::is_known_to_wait(own.role.region)
     };
     let released = core::mem::take(&mut own.released);
     if busy || released || own.ticks.is_multiple_of(TICKS_PER_FULL_SEARCH) || ranks() {
@@ -113,7 +119,9 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
         return quickly(worker);
     }
     let now = arch::ticks();
-    if now.wrapping_sub(*looked) < CLOCK_TICKS_PER_FULL_SEARCH && !crate::stall::is_known_to_wait(region) {
+    if now.wrapping_sub(*looked) < CLOCK_TICKS_PER_FULL_SEARCH
+        && !crate::stall::regions::is_known_to_wait(region)
+    {
         return own_ult(worker).or_else(|| quickly(worker));
     }
     *looked = now;
@@ -124,12 +132,12 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
 /// searches in the order of the module. Steps 5 and 6 happen only if `steal` is true; step 5
 /// searches one victim.
 pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
-    polled::look_after();
-    handoff::unpack(worker);
+    desk::look_after();
+    returning::unpack(worker);
     if let Some(entry) = signalled(worker, ptr::null()) {
         return Some(Next::Resume(entry));
     }
-    if let Some(entry) = handoff::end_of_standing_in(worker) {
+    if let Some(entry) = returning::end_of_standing_in(worker) {
         return Some(Next::Resume(entry));
     }
     in_own_queues(worker, SearchScope::Own)
@@ -149,7 +157,7 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
     let found = own.suspended.take_signalled(except);
-    handoff::note_signalled(worker);
+    returning::note_signalled(worker);
     if found.is_some() {
         worker.note_signals(); // for `back_to_program`, which delivers
     }
@@ -160,7 +168,7 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
 /// suspended.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
-    handoff::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
+    returning::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
 }
 
 /// The last search before a sleep, which is already announced. Searches all queues and all victims
@@ -241,15 +249,14 @@ pub(super) fn take_gang_ult(
         return None;
     }
     let is_own = core::ptr::eq(worker, victim);
-    // A ULT that is bound to the place of its worker (`spawn::PLACED`) may not leave it. A
+    // A ULT that is bound to the place of its worker (`PLACED`) may not leave it. A
     // dedicated worker starts no ULT, so even such ULTs may leave.
     let may_leave = is_own
         || victim.is_dedicated()
         || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
     // A ULT that is queued at this worker runs here, whatever group the worker serves by now.
-    let may_run = |group: u32| {
-        is_own || ((may_leave || group & spawn::PLACED == 0) && worker.accepts(group & !spawn::PLACED))
-    };
+    let may_run =
+        |group: u32| is_own || ((may_leave || group & PLACED == 0) && worker.accepts(group & !PLACED));
     let (ult_start, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
     if !is_own {
         victim.count_gang_load(-1);
@@ -262,16 +269,16 @@ pub(super) fn take_gang_ult(
 
 /// Searches one victim, which the worker's victim policy chooses.
 fn steal_once(worker: &'static Worker) -> Option<Next> {
-    let count = worker::table_len();
+    let count = table::table_len();
     let me = worker.index() as usize;
     if count < 2 || me >= count {
         return None;
     }
     // SAFETY: own kernel thread; the selector calls no other code.
     let selector = unsafe { &mut (*worker.own()).selector };
-    selector.keep_up(&worker.site, me, count, |at| worker::at(at)?.site.get());
+    selector.keep_up(&worker.site, me, count, |at| table::at(at)?.site.get());
     let at = selector.select(me, count);
-    let found = worker::at(at).and_then(|victim| steal_from(worker, victim));
+    let found = table::at(at).and_then(|victim| steal_from(worker, victim));
     match found {
         Some(_) => selector.succeeded(at),
         None => selector.failed(at),
@@ -286,9 +293,9 @@ fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
     if distance::distances().is_some() {
         worker.site.note();
     }
-    let (me, count) = (worker.index() as usize, worker::table_len());
+    let (me, count) = (worker.index() as usize, table::table_len());
     let others = (me + 1..count).chain(0..me.min(count));
-    others.filter_map(worker::at).find_map(|victim| steal_from(worker, victim))
+    others.filter_map(table::at).find_map(|victim| steal_from(worker, victim))
 }
 
 fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
@@ -331,7 +338,7 @@ fn offered(worker: &'static Worker) -> Option<Next> {
 /// are processors. These kernel threads then need all processors. A worker that took a ULT from one
 /// of them would only share a processor with one of them.
 fn may_help(worker: &Worker) -> bool {
-    pool::has_room() || worker.is_standing_in()
+    share::has_room() || worker.is_standing_in()
 }
 
 /// Takes the oldest ULT that `victim` spawned without a gang, if its group may run here. These ULTs
@@ -351,19 +358,6 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
             Steal::Success(ult_start) => return Some(start(ult_start, GangTag::NONE)),
         }
     }
-}
-
-/// Wakes one sleeping worker that may run ULTs of `group`, if there is one. The caller has executed
-/// a full fence since it published the ULTs. This fence pairs with the one in `park_unless`: the
-/// worker sees the ULTs, or the caller sees that the worker sleeps.
-pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
-    everybody().any(|w| w.accepts(group) && w.parker.is_parked() && !w.is_dedicated() && w.unpark())
-}
-
-/// Wakes one sleeping worker that would take an offer, if there is one. The caller has executed a
-/// full fence since it made the offer.
-pub(crate) fn wake_vacant_behind_fence() -> bool {
-    everybody().any(|w| offers::suits(w) && w.parker.is_parked() && w.is_vacant() && w.unpark())
 }
 
 // ---- what is held back ------------------------------------------------------
@@ -422,7 +416,7 @@ impl Refused {
 }
 
 fn everybody() -> impl Iterator<Item = &'static Worker> {
-    (0..worker::table_len()).filter_map(worker::at)
+    (0..table::table_len()).filter_map(table::at)
 }
 
 /// Reports to the stall monitor whether threads wait behind the code that is about to run.
@@ -480,7 +474,7 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
 /// Called when other code is about to run. If another thread is suspended here that waits for its
 /// next region, increments that thread's counter of sleepers. The worker does not sleep, but the
 /// thread that starts the region then wakes this worker. [`stir`] undoes this.
-fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
+fn rest(worker: &'static Worker, own: &mut record::WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {
@@ -505,7 +499,7 @@ fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
 #[inline]
 pub(super) fn stir(worker: &'static Worker) {
     worker.recall();
-    handoff::unpack(worker);
+    returning::unpack(worker);
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
     if !own.rested.is_null() {

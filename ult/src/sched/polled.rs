@@ -3,7 +3,7 @@
 //!
 //! The layer above this crate knows the requests. A context that waits like this ([`wait_polled`])
 //! is in one list of the process until its condition holds. While the list is not empty, every full
-//! search (`look::everywhere`) of any worker evaluates some of these conditions ([`look_after`]).
+//! search (`look::everywhere`) of any worker evaluates some of these conditions (`desk::look_after`).
 //! This is a part of the scheduler, and happens on any stack. A worker that hosts such a context
 //! does not sleep: it pauses between searches (`spin_policy`). So the conditions are evaluated
 //! while one of these workers is in its scheduler. If all of them run program code, the next worker
@@ -21,16 +21,17 @@
 //! search of a thousand suspended contexts then calls the library a thousand times, and each call
 //! may advance a whole network stack.
 
-use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::{Job, SearchScope, Spin, Wait, undisturbed, wait};
-use crate::worker::{self, Worker};
-use crate::{arch, park, pool};
-
-/// How many conditions one search evaluates. Chosen: each may advance a network stack, and a search
-/// should stay short; any value from 4 to 16 will do.
-const QUESTIONS_PER_LOOK: usize = 8;
+use super::border::undisturbed;
+use super::desk::{DESK, PolledEntry};
+use super::handoff::hand_off;
+use super::request::{Job, SearchScope, Wait};
+use super::spin_policy::Spin;
+use super::wait::{nobody_else_can_go_on, wait};
+use crate::sys::fork;
+use crate::worker::record::Worker;
+use crate::worker::words::{self, here};
 
 /// How often a condition is evaluated before the context is suspended. The first number applies if
 /// other contexts wait behind the running code, the second one if none does. An answer under way
@@ -38,135 +39,10 @@ const QUESTIONS_PER_LOOK: usize = 8;
 /// take about as long as such an answer needs; any value from (1, 48) to (4, 192) will do.
 const FIRST_LOOKS: (u32, u32) = (2, 96);
 
-struct PolledEntry {
-    ready: *const (dyn Fn() -> bool + 'static),
-    worker: &'static Worker,
-    done: AtomicBool,
-}
-
-struct PolledList {
-    entries: Vec<*const PolledEntry>,
-    cursor: usize,
-    generation: u32,
-}
-
-struct Desk {
-    /// 0 when free, else one more than what `pool::generation()` was for the holder. That
-    /// generation is another one in the child process of a fork. So if `holder` is neither 0 nor
-    /// the present generation plus one, the holder was a thread of the parent process.
-    holder: AtomicU32,
-    list: UnsafeCell<PolledList>,
-    /// How many entries are in the list, or about to be.
-    waiting: AtomicU32,
-}
-
-// SAFETY: `list` is touched only between `try_enter` and the drop of its result. Two such intervals
-// exclude each other.
-unsafe impl Sync for Desk {}
-
-static DESK: Desk = Desk {
-    holder: AtomicU32::new(0),
-    list: UnsafeCell::new(PolledList { entries: Vec::new(), cursor: 0, generation: 0 }),
-    waiting: AtomicU32::new(0),
-};
-
-struct Locked;
-
-impl Desk {
-    fn try_enter(&'static self) -> Option<Locked> {
-        let generation = pool::generation();
-        // ORDERING: Relaxed; only a guess for the exchange.
-        let holder = self.holder.load(Ordering::Relaxed);
-        if holder == generation + 1
-            // ORDERING: Acquire, pairs with the Release in `drop`: the list is as the last holder
-            // left it.
-            || self.holder.compare_exchange(holder, generation + 1, Ordering::Acquire, Ordering::Relaxed).is_err()
-        {
-            return None;
-        }
-        let locked = Locked;
-        let list = locked.list();
-        if list.generation != generation {
-            *list = PolledList { entries: Vec::new(), cursor: 0, generation };
-        }
-        Some(locked)
-    }
-
-    fn enter(&'static self) -> Locked {
-        let mut turns = 0_u32;
-        loop {
-            if let Some(locked) = self.try_enter() {
-                return locked;
-            }
-            turns += 1;
-            if turns.is_multiple_of(64) { park::give_core() } else { arch::pause() }
-        }
-    }
-}
-
-impl Locked {
-    #[allow(clippy::mut_from_ref, reason = "the list is locked by us")]
-    fn list(&self) -> &mut PolledList {
-        // SAFETY: the list is this thread's while `self` exists; callers do not keep the reference
-        // across another call.
-        unsafe { &mut *DESK.list.get() }
-    }
-
-    /// Evaluates the next condition. True if there was one.
-    fn ask(&self) -> bool {
-        let list = self.list();
-        let Some(&entry) = list.entries.get(list.cursor).or_else(|| list.entries.first()) else {
-            return false;
-        };
-        list.cursor = if list.cursor < list.entries.len() { list.cursor } else { 0 };
-        // SAFETY: P2: an entry in the list is alive, and its closure outlives the wait.
-        let (ready, worker) = unsafe { (&*(*entry).ready, (*entry).worker) };
-        if ready() {
-            let list = self.list();
-            list.entries.swap_remove(list.cursor);
-            // SAFETY: as above; this is the last use.
-            // ORDERING: Release, pairs with the Acquire in `wait_polled`. The entry may be gone
-            // after this.
-            unsafe { (*entry).done.store(true, Ordering::Release) };
-            worker.wake();
-        } else {
-            self.list().cursor += 1;
-        }
-        true
-    }
-}
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // ORDERING: Release, pairs with the Acquire in `try_enter`.
-        DESK.holder.store(0, Ordering::Release);
-    }
-}
-
-/// A part of every full search: evaluates some conditions, unless another worker does so now. One
-/// load if no context waits like this.
-#[inline(always)]
-pub(super) fn look_after() {
-    // ORDERING: Relaxed; a worker that still reads 0 only omits this evaluation. The worker of a
-    // waiting context sees its own increment, and evaluates the conditions by itself.
-    if DESK.waiting.load(Ordering::Relaxed) != 0 {
-        ask_some();
-    }
-}
-
-#[cold]
-fn ask_some() {
-    if let Some(locked) = DESK.try_enter() {
-        for _ in 0..QUESTIONS_PER_LOOK.min(locked.list().entries.len()) {
-            locked.ask();
-        }
-    }
-}
-
 /// Evaluates `ready` some times before the context is suspended. For an event that comes within
 /// microseconds this costs less than a suspension. `ready` must not wait.
 pub fn comes_at_once(ready: &dyn Fn() -> bool) -> bool {
-    look_first(worker::register_current(), ready)
+    look_first(here(), ready)
 }
 
 fn look_first(worker: &'static Worker, ready: &dyn Fn() -> bool) -> bool {
@@ -184,12 +60,12 @@ pub fn wait_polled(
     seek: Option<&dyn Fn(SearchScope) -> Option<Job>>,
     sleepers: Option<&AtomicU32>,
 ) {
-    let worker = worker::register_current();
+    let worker = here();
     if look_first(worker, ready) {
         return;
     }
-    let generation = pool::generation();
-    let forked = || pool::generation() != generation;
+    let generation = fork::generation();
+    let forked = || fork::generation() != generation;
     // SAFETY: only the lifetime is erased. The entry leaves the list before this function returns
     // (P2), or stays with the parent's process.
     let ready = unsafe {
@@ -207,19 +83,19 @@ pub fn wait_polled(
 }
 
 /// The running code is about to block in a library. If another context or a queued ULT could run
-/// here, a spare kernel thread takes over what waits behind this code ([`super::hand_off`]).
+/// here, a spare kernel thread takes over what waits behind this code ([`hand_off`]).
 pub fn blocks() {
-    if let Some(worker) = worker::current().filter(|w| !w.is_in_scheduler() && w.has_others())
-        && (worker.has_queued() || !super::nobody_else_can_go_on(worker))
+    if let Some(worker) = words::current().filter(|w| !w.is_in_scheduler() && w.has_others())
+        && (worker.has_queued() || !nobody_else_can_go_on(worker))
     {
-        super::hand_off(&worker.watched);
+        hand_off(&worker.watched);
     }
 }
 
 /// May the calling code be suspended? It may on a registered kernel thread, outside of the
 /// scheduler and of [`undisturbed`].
 pub fn may_suspend() -> bool {
-    worker::current().is_some_and(|worker| !worker.is_in_scheduler())
+    words::current().is_some_and(|worker| !worker.is_in_scheduler())
 }
 
 #[cfg(all(test, not(loom)))]

@@ -10,28 +10,27 @@
 //! ([`find_stack_for`]).
 
 use core::ptr;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{
-    Job, Next, SuspendedContext, enter_program, enter_program_again, look, next, switch_context, switch_to,
-};
+use super::border::{enter, enter_program, enter_program_again, retire};
+use super::idle::next;
+use super::leave::{switch_context, switch_to};
+use super::look;
+use super::next::{Next, Retire, RunnerTask};
+use super::request::Job;
+use super::stacks::runner_stack_size;
+use super::suspended::context::SuspendedContext;
 use crate::gang::GangTag;
 use crate::observer::{self, SchedulerEvent};
-use crate::pool;
-use crate::spawn::{UltStart, UltTlsBlock};
+use crate::spawn::start::UltStart;
+use crate::spawn::ult_tls_block::UltTlsBlock;
 use crate::stack::promised::{self, SpaceBesideStack};
-use crate::tls_block::{self, TlsBlock};
+use crate::tls_block;
+use crate::tls_block::record::TlsBlock;
 use crate::ult::Ult;
-use crate::worker::{self, Locals, Role, ThreadMode, Worker, WorkerOwn};
-
-/// What a runner receives.
-#[derive(Clone, Copy)]
-pub(crate) enum RunnerTask {
-    /// A job, in a role.
-    Job(Job, Role),
-    /// A ULT to start.
-    Ult(&'static UltStart, GangTag),
-}
+use crate::worker::record::{Worker, WorkerOwn};
+use crate::worker::role::{Locals, Role};
+use crate::worker::thread_mode::ThreadMode;
+use crate::worker::{mode, running, table, words};
 
 /// Gives `job` to a runner and switches to it. Returns when the calling context is resumed.
 ///
@@ -72,7 +71,11 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
 /// What each thread takes beside its stack: a TLS block if threads share workers, otherwise a
 /// worker.
 fn beside_stack() -> SpaceBesideStack {
-    if worker::uses_tls_blocks() { tls_block::space_per_donor() } else { pool::space_per_worker() }
+    if table::uses_tls_blocks() {
+        tls_block::space_per_donor()
+    } else {
+        crate::pool::space::space_per_worker()
+    }
 }
 
 /// Provides runner stacks for the `threads` further threads of a region; see [`promised::promise`].
@@ -80,7 +83,7 @@ pub fn promise_stacks(threads: usize) -> (usize, usize) {
     let stacks = promised::promise(threads, runner_stack_size(), beside_stack);
     if promised::is_limited() {
         // From here on every switch between threads calls `retire_idle`.
-        super::threads_differ();
+        crate::kernel_state::thread_state::threads_differ();
     }
     stacks
 }
@@ -190,7 +193,7 @@ fn new_runner() -> *mut Ult {
 }
 
 fn no_stack(error: &std::io::Error) -> ! {
-    crate::fatal(&format!(
+    crate::sys::fatal(&format!(
         "cannot map a stack of {} KiB for threads and tasks: {error}",
         runner_stack_size() >> 10
     ))
@@ -228,7 +231,7 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
 
 #[inline(never)]
 fn here() -> &'static Worker {
-    worker::current().unwrap_or_else(|| crate::fatal("a runner runs on an unregistered thread"))
+    words::current().unwrap_or_else(|| crate::sys::fatal("a runner runs on an unregistered thread"))
 }
 
 /// Runs a job in a role. Returns what the worker does next.
@@ -236,18 +239,18 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to a TLS block.
     // The thread that the job runs for waits here.
     unsafe {
-        worker::switch_mode(worker, role.thread);
-        worker::play(worker, role);
+        mode::switch_mode(worker, role.thread);
+        running::play(worker, role);
     }
     // `Locals` may still hold the values of a context that this worker has left. That context may
     // have ended since.
-    worker::set_locals(Locals::default());
+    words::set_locals(Locals::default());
     enter_program();
     // SAFETY: the code that made the job guarantees it.
     unsafe { (job.run)(job.data) };
-    worker::set_locals(Locals::default());
+    words::set_locals(Locals::default());
     let worker = here();
-    super::enter(worker);
+    enter(worker);
     next_for_runner(worker)
 }
 
@@ -262,8 +265,8 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
     // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to a TLS block.
     // `mode` stays until `end_mode`.
     unsafe {
-        worker::begin_mode(worker, &raw const mode);
-        worker::play(worker, running.role(worker, &mode));
+        mode::begin_mode(worker, &raw const mode);
+        running::play(worker, running.role(worker, &mode));
     }
     worker.count_hosted(1);
     let mut looked = 0;
@@ -278,7 +281,7 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
                 let mate = Running { ult_start, tag, block, charged: worker };
                 // SAFETY: own kernel thread; the ULT has ended, so nothing of its TLS block is in
                 // use any more.
-                unsafe { worker::play(worker, mate.role(worker, &mode)) };
+                unsafe { running::play(worker, mate.role(worker, &mode)) };
                 running.block.end_before(block, worker);
                 follows = running.tag == mate.tag
                     && ptr::eq(running.ult_start.spawn_group(), mate.ult_start.spawn_group());
@@ -290,8 +293,8 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
                 // block here. No other kernel thread runs with that block, because the context was
                 // suspended here.
                 unsafe {
-                    worker::end_mode(worker);
-                    worker::play(
+                    mode::end_mode(worker);
+                    running::play(
                         worker,
                         Role { tls_block: block_between(worker, found.as_ref()), ..Role::none(worker) },
                     );
@@ -343,7 +346,7 @@ impl Running {
     /// same gang and region, on this worker. Returns the worker on which the ULT has ended, in its
     /// scheduler.
     fn run(&self, follows: bool) -> &'static Worker {
-        worker::set_locals(Locals::default());
+        words::set_locals(Locals::default());
         // Signals may have come for the thread while it was between two regions. `enter_program`
         // then lets the thread handle them before its code runs.
         if self.block.tls_block().is_some_and(|tls_block| tls_block.signals.has_news()) {
@@ -395,41 +398,6 @@ impl Running {
     }
 }
 
-/// The type of [`crate::spawn::SpawnGroup::retire`].
-type Retire = unsafe fn(*mut (), u32);
-
-/// ULTs of one spawn group that have ended on a worker, and whose ends have not been reported to
-/// the spawn group.
-pub(crate) struct EndedUlts {
-    spawn_group: Option<(Retire, *mut ())>,
-    count: u32,
-    /// How many of these ULTs count as load of the worker.
-    ganged: i32,
-}
-
-impl EndedUlts {
-    pub(crate) const NONE: Self = Self { spawn_group: None, count: 0, ganged: 0 };
-}
-
-/// Reports the ULTs that have ended here to their spawn group. Called at each entry to the
-/// scheduler, except the entry at the end of a ULT.
-///
-/// # Safety
-/// Own kernel thread, in its scheduler.
-#[inline]
-pub(super) unsafe fn retire(worker: &'static Worker) {
-    // SAFETY: as the caller says.
-    let ended = unsafe { &mut (*worker.own()).ended };
-    if let Some((retire, spawn_group)) = ended.spawn_group.take() {
-        let (count, ganged) = (core::mem::take(&mut ended.count), core::mem::take(&mut ended.ganged));
-        if ganged != 0 {
-            worker.count_gang_load(-ganged);
-        }
-        // SAFETY: the code that made the starts guarantees it.
-        unsafe { retire(spawn_group, count) };
-    }
-}
-
 /// Caches the running runner, and switches to `entry`. Ends the oldest cached runner if the cache
 /// is full.
 fn stand_idle(worker: &'static Worker, entry: &SuspendedContext) {
@@ -446,18 +414,4 @@ fn stand_idle(worker: &'static Worker, entry: &SuspendedContext) {
         crate::sanitize::leaves_nothing(&mut (*me).trail);
         switch_to(worker, entry);
     }
-}
-
-static RUNNER_STACK: AtomicUsize = AtomicUsize::new(1 << 20);
-
-/// Sets the usable size of runner stacks, in bytes, for runners made from now on.
-pub fn set_runner_stack_size(bytes: usize) {
-    // ORDERING: Relaxed; a setting, made before the first runner.
-    RUNNER_STACK.store(bytes, Ordering::Relaxed);
-}
-
-/// Usable bytes of the stack of an OpenMP thread or task.
-pub(crate) fn runner_stack_size() -> usize {
-    // ORDERING: Relaxed; see `set_runner_stack_size`.
-    RUNNER_STACK.load(Ordering::Relaxed)
 }

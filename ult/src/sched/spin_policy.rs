@@ -5,7 +5,7 @@
 //! kernel threads are awake than can run, the worker searches only a few times, because other
 //! threads want the processor.
 //!
-//! A *pause* here is a call of [`crate::park::nap`]: the kernel thread gives up its processor for
+//! A *pause* here is a call of [`crate::sys::thread::nap`]: the kernel thread gives up its processor for
 //! 20 to 100 µs. A worker that must not sleep pauses between searches instead.
 //!
 //! Tried and rejected:
@@ -22,9 +22,9 @@
 //!   for its full time, and kept the processor from the woken thread.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use core::time::Duration;
 
-use crate::{arch, proc_file};
+use crate::sys::clock::micros;
+use crate::sys::{arch, proc_file};
 
 /// How long to poll before sleeping, in microseconds: at least `least`, and up to `most` on a
 /// worker that has seen short waits.
@@ -146,7 +146,7 @@ impl Awake {
         // thread. So this function asks the kernel directly.
         // SAFETY: a valid out pointer. If the call fails, all zeros stay, which are a valid value.
         let usage = unsafe {
-            crate::arch::system_call(
+            crate::sys::arch::system_call(
                 libc::SYS_getrusage as usize,
                 [libc::RUSAGE_THREAD as usize, usage.as_mut_ptr() as usize, 0, 0],
             );
@@ -370,7 +370,7 @@ impl SpinPolicy {
 
     fn go_on_crowded(&mut self) -> bool {
         self.crowded = true;
-        let few = if crate::pool::has_room() { self.few } else { LEAST_CROWDED_LOOKS };
+        let few = if crate::pool::share::has_room() { self.few } else { LEAST_CROWDED_LOOKS };
         if self.limit == u32::MAX { self.nap() } else { self.looks < few }
     }
 
@@ -391,7 +391,7 @@ impl SpinPolicy {
     fn nap(&mut self) -> bool {
         self.napped = self.looks > CROWDED_LOOKS;
         if self.napped {
-            crate::park::nap();
+            crate::sys::thread::nap();
         }
         true
     }
@@ -452,16 +452,8 @@ fn runnable(text: &str) -> Option<usize> {
     text.split(' ').nth(3)?.split('/').next()?.parse().ok()
 }
 
-/// The monotonic clock, in microseconds.
-fn micros() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid out pointer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32).as_micros() as u64
-}
-
 /// In the child process of `fork(2)`, which has only one kernel thread: counts this one as awake.
-pub(super) fn reset_after_fork() {
+pub(crate) fn reset_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     AWAKE.awake.store(1, Ordering::Relaxed);
 }
@@ -536,7 +528,7 @@ mod tests {
         assert!(!Awake::UNKNOWN.has_lost(later(5000, 0)));
         assert!(!before.has_lost(Awake { pushed: 3, ..later(5000, 0) }), "the hypervisor's");
         let mut spin_history = spin_history(2000);
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(core::time::Duration::from_millis(2));
         spin_history.awakes();
         assert!(
             !spin_history.awake.has_lost(Awake::now())

@@ -5,10 +5,12 @@
 //! The layer above knows the owner of that block. How a context gets its storage when it starts
 //! or is resumed lives in [`crate::spawn`] and [`crate::ult`].
 
-use super::enter_program;
+use super::border::enter_program;
 use crate::exceptions;
-use crate::tls_block::TlsBlock;
-use crate::worker::{self, Role};
+use crate::tls_block::record::TlsBlock;
+use crate::worker::role::Role;
+use crate::worker::running;
+use crate::worker::words::{self, here};
 
 /// Switches the calling context to `tls_block`; the context keeps its `worker::Locals`. Returns the
 /// TLS block with which the context ran before. Where TLS blocks are not used, changes nothing and
@@ -22,8 +24,8 @@ use crate::worker::{self, Role};
 /// storage is live in the caller. The calling context is the only context of its thread.
 #[inline(never)]
 pub unsafe fn change_storage(tls_block: &'static TlsBlock) -> Option<&'static TlsBlock> {
-    let worker = worker::register_current();
-    let locals = worker::locals();
+    let worker = here();
+    let locals = words::locals();
     // SAFETY: own kernel thread.
     let role = unsafe { (*worker.own()).role };
     let before = role.tls_block?;
@@ -32,11 +34,11 @@ pub unsafe fn change_storage(tls_block: &'static TlsBlock) -> Option<&'static Tl
     worker.enter_scheduler();
     tls_block.claim(worker);
     // SAFETY: as the caller says.
-    unsafe { worker::play(worker, Role { tls_block: Some(tls_block), ..role }) };
+    unsafe { running::play(worker, Role { tls_block: Some(tls_block), ..role }) };
     if before.is_of_a_donor() {
         before.release();
     }
-    worker::set_locals(locals);
+    words::set_locals(locals);
     exceptions::warm();
     enter_program();
     Some(before)

@@ -55,20 +55,20 @@ use core::cell::Cell;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 
-use super::{Job, SearchScope, Spin};
+use super::request::{Job, SearchScope};
+use super::spin_policy::Spin;
 use crate::debug::DebugEntry;
 use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
-use crate::worker::{Role, ThreadMode};
+use crate::worker::role::Role;
+use crate::worker::thread_mode::ThreadMode;
 
-mod context;
+pub(crate) mod context;
 mod mmap_vec;
 mod strictest;
 mod unpolled;
 
-pub(crate) use context::SuspendedContext;
-
-use context::RANK_OF_YIELDING;
+use context::{RANK_OF_YIELDING, SuspendedContext};
 use mmap_vec::MmapVec;
 use strictest::Strictest;
 use unpolled::Unpolled;

@@ -20,12 +20,20 @@
 
 use core::sync::atomic::AtomicU32;
 
-use super::look::{own_ult, take_gang_ult};
-use super::suspended::SuspendedContext;
-use super::{Job, Next, SearchScope, leave_for, runner, spin_policy};
+use super::border::{enter, enter_program};
+use super::leave::leave_for;
+use super::look::{own_ult, signalled, take_gang_ult};
+use super::next::Next;
+use super::request::{Job, SearchScope, Wait};
+use super::suspended::context::SuspendedContext;
+use super::wait::{all_meet, wait};
+use super::{runner, spin_policy};
 use crate::gang::{GangTag, eligible};
-use crate::stall::Watched;
-use crate::worker::{self, Role, ThreadMode, Worker, WorkerOwn};
+use crate::stall::watched::Watched;
+use crate::worker::record::{Worker, WorkerOwn};
+use crate::worker::role::Role;
+use crate::worker::thread_mode::ThreadMode;
+use crate::worker::words::{self, here};
 
 /// Every `YIELDS_PER_HELD_BACK_ULT`th yield while gang ULTs are queued here, one of them starts
 /// although it may not be eligible, because the spinning code may wait for it. Chosen: the eligible
@@ -48,14 +56,14 @@ const YIELDS_PER_JOB_FIRST: u32 = 32;
 /// # Safety
 /// On a registered kernel thread that holds no lock of the runtime or the C library.
 pub unsafe fn switch_away() -> bool {
-    let Some(worker) = worker::current() else { return false };
-    super::enter(worker);
+    let Some(worker) = words::current() else { return false };
+    enter(worker);
     let next = leave_suspended_entry(worker);
     let went = next.is_some();
     if let Some(next) = next {
         leave_for(worker, runner::find_stack_for(worker, next));
     }
-    super::enter_program();
+    enter_program();
     went
 }
 
@@ -65,8 +73,8 @@ pub unsafe fn switch_away() -> bool {
 /// # Safety
 /// As [`switch_away`].
 pub unsafe fn preempt() -> bool {
-    if let Some(worker) = worker::current() {
-        crate::kernel_state::rights_are_in_frame(worker);
+    if let Some(worker) = words::current() {
+        crate::kernel_state::keys::rights_are_in_frame(worker);
     }
     // SAFETY: the caller guarantees the same.
     unsafe { switch_away() }
@@ -105,16 +113,16 @@ fn leave_suspended_entry(worker: &'static Worker) -> Option<Next> {
 /// # Safety
 /// As [`switch_away`].
 pub unsafe fn yield_from_program() -> bool {
-    let Some(worker) = worker::current() else { return false };
+    let Some(worker) = words::current() else { return false };
     // A library that the scheduler or `undisturbed` has called does not count as program code.
     if !worker.has_others() || worker.is_in_scheduler() {
         return false;
     }
-    let errno = super::errno();
+    let errno = crate::sys::thread::errno();
     let_others_have_the_core(worker);
     // SAFETY: as the caller says.
     let went = unsafe { switch_away() };
-    super::set_errno(errno);
+    crate::sys::thread::set_errno(errno);
     went
 }
 
@@ -132,33 +140,7 @@ fn let_others_have_the_core(worker: &'static Worker) {
         (*own).yields
     };
     if yields.is_multiple_of(YIELDS_PER_CORE_YIELD) && spin_policy::is_crowded() {
-        crate::park::give_core();
-    }
-}
-
-/// How many calls in a row from one place are a *demand*: the code there waits for another thread.
-/// Chosen: locks of libraries yield only a few times before they sleep; any value from 8 to 32 will
-/// do.
-const CALLS_TO_DEMAND: u32 = 16;
-
-/// Which code has asked to yield, and how often in a row.
-#[derive(Clone, Copy)]
-pub(crate) struct Demand {
-    site: usize,
-    switch_count: u32,
-    calls: u32,
-}
-
-impl Demand {
-    pub(crate) const NONE: Self = Self { site: 0, switch_count: 0, calls: 0 };
-
-    /// Counts one more call, made after switch point number `switch_count` and before the next one.
-    fn has_lasted(&mut self, site: usize, switch_count: u32) -> bool {
-        if self.site != site || self.switch_count != switch_count {
-            *self = Self { site, switch_count, calls: 0 };
-        }
-        self.calls += 1;
-        self.calls >= CALLS_TO_DEMAND
+        crate::sys::thread::give_core();
     }
 }
 
@@ -167,14 +149,14 @@ impl Demand {
 /// point in between. From then on it is true for every call from `site`, on all kernel threads of
 /// the process. Call it once per yield, while another context waits behind the caller.
 pub fn demands(site: usize) -> bool {
-    if crate::stall::is_known_wait(site) {
+    if crate::stall::regions::is_known_wait(site) {
         return true;
     }
-    let Some(worker) = worker::current() else { return false };
+    let Some(worker) = words::current() else { return false };
     // SAFETY: own kernel thread.
     let lasted = unsafe { (*worker.own()).demand.has_lasted(site, worker.watched.switch_count()) };
     if lasted {
-        crate::stall::remember_wait(site);
+        crate::stall::regions::remember_wait(site);
     }
     lasted
 }
@@ -188,7 +170,7 @@ const POLLS_PER_YIELD: u32 = 32;
 /// caller, the call costs one load and a branch.
 #[inline]
 pub fn poll() {
-    if let Some(worker) = worker::current().filter(|worker| worker.has_others()) {
+    if let Some(worker) = words::current().filter(|worker| worker.has_others()) {
         poll_among_others(worker);
     }
 }
@@ -203,7 +185,7 @@ fn poll_among_others(worker: &'static Worker) {
     };
     // The caller may be the program's allocator, holding its lock. The scheduler allocates, and
     // would wait for that lock.
-    if polls.is_multiple_of(POLLS_PER_YIELD) && !crate::stall::openmp_object_has_allocator() {
+    if polls.is_multiple_of(POLLS_PER_YIELD) && !crate::stall::objects::openmp_object_has_allocator() {
         // SAFETY: the caller is a routine of the runtime that holds no lock, called by program
         // code.
         unsafe { yield_from_program() };
@@ -225,9 +207,9 @@ fn poll_among_others(worker: &'static Worker) {
 /// spin, and the processor would come back only after a time slice.
 #[inline]
 pub fn yield_to_released(each: bool) {
-    match worker::current() {
+    match words::current() {
         Some(worker) if worker.has_others() => let_others_of(worker),
-        _ if each && super::spin_policy::is_crowded() => crate::park::give_core(),
+        _ if each && spin_policy::is_crowded() => crate::sys::thread::give_core(),
         _ => {}
     }
 }
@@ -236,7 +218,7 @@ pub fn yield_to_released(each: bool) {
 fn let_others_of(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     let region = unsafe { (*worker.own()).role.region };
-    if crate::stall::is_known_to_wait(region) {
+    if crate::stall::regions::is_known_to_wait(region) {
         // SAFETY: the caller is a routine of the runtime that holds no lock, called by program
         // code.
         unsafe { yield_from_program() };
@@ -247,18 +229,18 @@ fn let_others_of(worker: &'static Worker) {
 /// a synchronization point of the team?
 #[inline]
 pub fn has_others_beside_sync_point(team: &AtomicU32) -> bool {
-    worker::current().is_some_and(|worker| worker.has_queued() || !super::all_meet(worker, team))
+    words::current().is_some_and(|worker| worker.has_queued() || !all_meet(worker, team))
 }
 
 /// Does another context wait behind the calling code?
 pub fn has_others_here() -> bool {
-    worker::current().is_some_and(Worker::has_others)
+    words::current().is_some_and(Worker::has_others)
 }
 
 fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<Next> {
     // SAFETY: own kernel thread; no switch happens in here.
     let own = unsafe { &mut *worker.own() };
-    if let Some(entry) = super::look::signalled(worker, thread) {
+    if let Some(entry) = signalled(worker, thread) {
         return Some(Next::Resume(entry));
     }
     let strictest = own.suspended.strictest().strictest(own.role.tag);
@@ -310,7 +292,7 @@ fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
 /// own deque run before the forking context, which already runs for its new gang. If that deque is
 /// empty, there is nothing to do and no switch.
 pub(crate) fn yield_to_others() {
-    let worker = worker::register_current();
+    let worker = here();
     if worker.gang_deque.is_empty() {
         return;
     }
@@ -323,13 +305,14 @@ pub(crate) fn yield_to_others() {
         // `ready` is false at the first call, so this context is suspended and the worker searches
         // in the order of `look`. From the second call on `ready` is true, so the search may resume
         // this context.
-        super::wait(&super::Wait::until(&|| asked.replace(true)));
+        wait(&Wait::until(&|| asked.replace(true)));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sched::demand::{CALLS_TO_DEMAND, Demand};
 
     #[test]
     fn many_requests_from_one_place_are_a_demand() {

@@ -14,7 +14,7 @@ use core::sync::atomic::{
 };
 
 use super::mask;
-use crate::arch;
+use crate::sys::arch;
 
 const SIGNALS: usize = 64;
 /// Left alone: faults, what cannot be handled, and the C library's own.
@@ -84,7 +84,7 @@ impl SignalAction {
 
     /// The monitor's handler calls ours for signals of its number that it has not sent.
     fn is_the_monitor_s(&self) -> bool {
-        self.handler == crate::stall::handler_address()
+        self.handler == crate::stall::signal::handler_address()
     }
 
     /// The action that calls our handler instead.
@@ -177,7 +177,7 @@ fn alone<T>(change: impl FnOnce() -> T) -> T {
     let before = mask::set_mask(!mask::faults());
     // ORDERING: Acquire, pairs with the Release below.
     while CHANGING.swap(true, Acquire) {
-        crate::park::give_core();
+        crate::sys::thread::give_core();
     }
     let result = change();
     // ORDERING: Release, pairs with the Acquire above.
@@ -195,7 +195,7 @@ pub fn are_taken_over() -> bool {
 /// Are the program's handlers for `signal` called by ours? [`set_action`] is the way to set its
 /// action then. For the monitor's signal from its first use on.
 pub fn covers(signal: i32) -> bool {
-    is_taken_over(signal) && (are_taken_over() || crate::stall::is_its_signal(signal))
+    is_taken_over(signal) && (are_taken_over() || crate::stall::signal::is_its_signal(signal))
 }
 
 /// From now on every handler of the program is called by ours, those that are set already and those
@@ -251,12 +251,12 @@ pub(super) fn intercept_default(signal: i32) {
 pub(super) fn take_default(signal: i32) {
     alone(|| {
         let Ok(ours) = ask_kernel(signal, Some(&SignalAction::NONE)) else { return };
-        let (process, set) = (crate::worker::process() as usize, mask::bit(signal));
+        let (process, set) = (crate::sys::thread::process() as usize, mask::bit(signal));
         // SAFETY: no memory; then a local word.
         unsafe {
             arch::system_call(
                 libc::SYS_tgkill as usize,
-                [process, crate::worker::kernel_thread() as usize, signal as usize, 0],
+                [process, crate::sys::thread::number() as usize, signal as usize, 0],
             );
             mask::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
         }

@@ -1,10 +1,11 @@
 //! Delivering what has waited for its addressee, which runs now: the kernel thread sends it to
 //! itself.
 use super::handler::by_kernel_to_itself;
-use super::{actions, current_mask, mask};
-use crate::stall;
-use crate::tls_block::{self, TlsBlock};
-use crate::worker;
+use super::{actions, mask};
+use crate::signals::mask::current_mask;
+use crate::stall::signal;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::{table, words};
 
 /// Sends what waits for `tls_block`, in force here, and is not blocked. Each handler runs before
 /// this goes on.
@@ -22,16 +23,16 @@ fn open_on_tls_donor(tls_block: &'static TlsBlock) {
     if tls_block.tls_donor_mask() & !tls_block.mask() != 0
         && let Some(tls_donor) = tls_block.tls_donor_number()
     {
-        stall::kick(tls_donor, tls_block);
+        signal::kick(tls_donor, tls_block);
     }
 }
 
 /// The running thread has changed its signal mask: what waits for it and is blocked no more is
 /// delivered. Any thread; a load or two when nothing waits.
 pub fn mask_has_changed() {
-    let Some(tls_block) = worker::tls_block_in_force() else { return };
+    let Some(tls_block) = words::tls_block_in_force() else { return };
     open_on_tls_donor(tls_block);
-    if !tls_block.signals.is_empty() && worker::current().is_some_and(|worker| !worker.is_in_scheduler()) {
+    if !tls_block.signals.is_empty() && words::current().is_some_and(|worker| !worker.is_in_scheduler()) {
         deliver(tls_block);
     }
 }
@@ -43,12 +44,12 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
         return;
     }
     actions::intercept_default(signal);
-    let Some(tls_block) = tls_block::of_number(tid) else { return };
+    let Some(tls_block) = table::tls_block_of_number(tid) else { return };
     tls_block.add_timer_signals(mask::bit(signal));
     if tls_block.is_of_a_donor() {
-        stall::kick(tid, tls_block);
-    } else if let Some(worker) = worker::of_kernel_thread(tid) {
-        // It may sleep already while its own thread runs elsewhere (`sched::pass_timer_signals`).
+        signal::kick(tid, tls_block);
+    } else if let Some(worker) = table::of_kernel_thread(tid) {
+        // It may sleep already while its own thread runs elsewhere (`sched::idle`).
         worker.wake_other();
     }
 }
@@ -59,7 +60,7 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
 /// Only in the child of a fork, before it has a second thread. Neither allocates nor locks.
 pub(crate) unsafe fn forget_after_fork() {
     actions::forget_after_fork();
-    if let Some(tls_block) = worker::tls_block_in_force() {
+    if let Some(tls_block) = words::tls_block_in_force() {
         while tls_block.signals.take(0).is_some() {}
     }
 }

@@ -20,13 +20,17 @@ use core::ffi::c_void;
 use libc::{c_int, siginfo_t, ucontext_t};
 
 use super::actions::{self, SignalAction};
+use super::kernel::queue_in_kernel;
 use super::mask;
 use super::queue::Info;
-use crate::arch;
-use crate::kernel_state;
-use crate::stall::{self, SignalFrame};
-use crate::tls_block::TlsBlock;
-use crate::worker::{self, Worker};
+use crate::stall::frame::SignalFrame;
+use crate::stall::hooks::SignalHooks;
+use crate::stall::signal;
+use crate::sys::arch;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::host::notify_host;
+use crate::worker::record::Worker;
+use crate::worker::{table, words};
 
 /// `si_code` of signals that `kill` sends, which are for the process. Those of `tgkill`, `sigqueue`
 /// and timers have smaller ones, the kernel's own larger ones.
@@ -36,6 +40,9 @@ const SI_USER: i32 = 0;
 /// sent it to itself. Another signal of that number may be delivered first, so the system call
 /// alone does not tell.
 const TO_ITSELF: i32 = 0x5345_4c46;
+
+/// What the stall monitor's handler passes on.
+pub(crate) static FOR_MONITOR: SignalHooks = SignalHooks { receive, on_kick };
 
 /// Who a signal is for.
 enum Addressee {
@@ -51,7 +58,7 @@ enum Addressee {
 /// too.
 pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
     let [process, thread, number] =
-        [worker::process() as usize, worker::kernel_thread() as usize, signal as usize];
+        [crate::sys::thread::process() as usize, crate::sys::thread::number() as usize, signal as usize];
     let result = match info {
         None => {
             note_that_it_sends_itself(signal);
@@ -64,7 +71,7 @@ pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
         Some(info) => {
             let mut marked = *info;
             marked[0] |= (TO_ITSELF as u64) << 32;
-            super::send::queue_in_kernel(thread as i32, &marked)
+            queue_in_kernel(thread as i32, &marked)
         }
     };
     -result as c_int
@@ -72,7 +79,7 @@ pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
 
 /// `signal`, which cannot carry a mark, is on its way; zero: none is.
 fn note_that_it_sends_itself(signal: c_int) {
-    if let Some(worker) = worker::current() {
+    if let Some(worker) = words::current() {
         // SAFETY: own kernel thread; a word that no other thread writes.
         unsafe { (*worker.own()).sends_itself = signal };
     }
@@ -102,8 +109,8 @@ pub(crate) unsafe fn receive(signal: c_int, frame: SignalFrame) {
 /// # Safety
 /// As [`receive`].
 unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
-    let tid = worker::kernel_thread();
-    let Some(tls_block) = worker::tls_block_in_force() else { return Addressee::Interrupted };
+    let tid = crate::sys::thread::number();
+    let Some(tls_block) = words::tls_block_in_force() else { return Addressee::Interrupted };
     // SAFETY: the kernel's information about the signal.
     let (code, errno) = unsafe { ((*frame.info).si_code, &mut (*frame.info).si_errno) };
     if *errno == TO_ITSELF {
@@ -118,7 +125,7 @@ unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
             main_thread(signal).unwrap_or(tls_block)
         });
     }
-    let Some(worker) = worker::of_kernel_thread(tid) else { return Addressee::Interrupted };
+    let Some(worker) = table::of_kernel_thread(tid) else { return Addressee::Interrupted };
     // SAFETY: words of the calling kernel thread's own, whatever else it is at.
     let (sends_itself, native) =
         unsafe { ((*worker.own()).sends_itself, (*worker.own()).original_tls_block()) };
@@ -148,7 +155,7 @@ unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
 
 /// The main thread, if it does not block the signal.
 fn main_thread(signal: c_int) -> Option<&'static TlsBlock> {
-    worker::main_thread().filter(|main| main.mask() & mask::bit(signal) == 0)
+    table::main_thread().filter(|main| main.mask() & mask::bit(signal) == 0)
 }
 
 /// Was the code interrupted behind the system call by which it has sent this signal to itself?
@@ -158,7 +165,11 @@ fn main_thread(signal: c_int) -> Option<&'static TlsBlock> {
 /// `abort` does not.
 fn is_sent_by_itself(signal: c_int, frame: &SignalFrame, tid: i32, sends_itself: i32) -> bool {
     (sends_itself == signal || signal == libc::SIGABRT)
-        && frame.is_behind_system_call([worker::process() as usize, tid as usize, signal as usize])
+        && frame.is_behind_system_call([
+            crate::sys::thread::process() as usize,
+            tid as usize,
+            signal as usize,
+        ])
 }
 
 // ---- the addressee was interrupted ------------------------------------------
@@ -188,8 +199,8 @@ unsafe fn call_there(signal: c_int, frame: SignalFrame) {
 /// # Safety
 /// As [`receive`].
 unsafe fn leave_to_its_stack(frame: SignalFrame, wants_alternate: bool, signal: usize) -> bool {
-    let own = worker::tls_block_in_force()
-        .map(kernel_state::alternate_stack_of)
+    let own = words::tls_block_in_force()
+        .map(|tls_block| tls_block.state.alternate())
         .filter(|stack| wants_alternate && stack.bytes != 0);
     // SAFETY: the kernel's description of the interrupted state.
     let context = unsafe { &*frame.context };
@@ -226,15 +237,15 @@ unsafe fn call_as_interrupted(signal: c_int, action: SignalAction, frame: Signal
     // A thread in `wait_for` or `under_mask` has blocked the monitor's signal. The program's
     // handler must not inherit that.
     // SAFETY: as the caller says.
-    unsafe { call(signal, action, frame, mask & !stall::signal_as_set()) };
+    unsafe { call(signal, action, frame, mask & !signal::signal_as_set()) };
 }
 
 /// # Safety
 /// The program's action for the signal that the frame tells about; `mask` is that of its thread.
 unsafe fn call(signal: c_int, action: SignalAction, frame: SignalFrame, mask: u64) {
     let own = if action.has(libc::SA_NODEFER) { 0 } else { mask::bit(signal) };
-    let handling = worker::current().map(|worker| enter_handler(worker, frame.context as usize));
-    if let Some(tls_block) = worker::tls_block_in_force() {
+    let handling = words::current().map(|worker| enter_handler(worker, frame.context as usize));
+    if let Some(tls_block) = words::tls_block_in_force() {
         tls_block.count_handler();
     }
     mask::set_mask(mask | action.mask | own);
@@ -260,7 +271,7 @@ fn enter_handler(worker: &'static Worker, sp: usize) -> usize {
 }
 
 fn leave_handler(before: usize) {
-    if let Some(worker) = worker::current() {
+    if let Some(worker) = words::current() {
         // SAFETY: as above; the handler may have waited, and be on another worker.
         unsafe { (*(*worker.own()).current).handler = before };
         ask_again(worker);
@@ -270,10 +281,10 @@ fn leave_handler(before: usize) {
 /// Signals that the handler's mask has held are asked for as soon as the handler's return has
 /// restored the mask.
 fn ask_again(worker: &'static Worker) {
-    if let Some(tls_block) = worker::tls_block_in_force().filter(|tls_block| !tls_block.signals.is_empty()) {
+    if let Some(tls_block) = words::tls_block_in_force().filter(|tls_block| !tls_block.signals.is_empty()) {
         mask::set_mask(!mask::faults());
         tls_block.signals.are_news_again();
-        stall::kick(worker.watched.tid(), tls_block);
+        signal::kick(worker.watched.tid(), tls_block);
     }
 }
 
@@ -284,32 +295,18 @@ fn ask_again(worker: &'static Worker) {
 unsafe fn keep_for(tls_block: &'static TlsBlock, signal: c_int, frame: SignalFrame) {
     // SAFETY: `siginfo_t` is sixteen words; the frame is as the caller says.
     tls_block.signals.put(signal, unsafe { &*frame.info.cast::<Info>() });
-    let tid = worker::kernel_thread();
+    let tid = crate::sys::thread::number();
     match tls_block.host() {
         Some(host) if host.watched.tid() == tid => {
             host.call_for_signals();
             if !host.is_in_scheduler() {
                 // SAFETY: as the caller says.
-                unsafe { stall::leave_soon(&host.watched, frame) };
+                unsafe { signal::leave_soon(&host.watched, frame) };
             }
         }
         // SAFETY: as the caller says.
         None if tls_block.is_tls_donor(tid) => unsafe { on_tls_donor(tls_block, frame) },
         _ => notify_host(tls_block),
-    }
-}
-
-/// Interrupts the kernel thread that has to look at the thread's queue: the worker that the thread
-/// is on, or the donor between two regions. Any kernel thread, in a signal handler too; touches no
-/// thread-local storage.
-pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
-    match tls_block.host() {
-        Some(host) => {
-            host.call_for_signals();
-            stall::kick(host.watched.tid(), tls_block);
-        }
-        None if crate::mutant!(idle_threads_handle_nothing) => {}
-        None => stall::kick(tls_block.tls_donor_number().unwrap_or(0), tls_block),
     }
 }
 
@@ -320,12 +317,12 @@ pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
 /// # Safety
 /// As [`receive`]. The frame is that of the monitor's signal.
 pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: SignalFrame) {
-    let tid = worker::kernel_thread();
+    let tid = crate::sys::thread::number();
     if about.is_tls_donor(tid) {
         // SAFETY: as the caller says.
         return unsafe { on_tls_donor(about, frame) };
     }
-    let Some(worker) = worker::of_kernel_thread(tid) else { return };
+    let Some(worker) = table::of_kernel_thread(tid) else { return };
     // The thread may have moved or ended since the kick was sent. If this kernel thread has stored
     // the new `host`, it sees it here.
     if about.signals.has_news() && !about.host().is_some_and(|host| core::ptr::eq(host, worker)) {
@@ -334,20 +331,20 @@ pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: SignalFrame) {
     if worker.is_in_scheduler() {
         return;
     }
-    let tls_block = worker::tls_block_in_force().filter(|tls_block| tls_block.signals.has_news());
+    let tls_block = words::tls_block_in_force().filter(|tls_block| tls_block.signals.has_news());
     // SAFETY: as the caller says; the first word of a set is the kernel's.
     let blocked = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
     // Other threads may have been kicked for as well.
-    stall::leave_later(&worker.watched);
+    signal::leave_later(&worker.watched);
     // SAFETY: as the caller says.
     unsafe {
         match tls_block.and_then(|tls_block| tls_block.signals.take(blocked)) {
             Some((signal, info)) => handle_here(signal, &info, frame),
             None => {
                 if !(*worker.own()).in_interruptible_call {
-                    stall::restart_interrupted_call(frame);
+                    signal::restart_interrupted_call(frame);
                 }
-                stall::leave_soon(&worker.watched, frame);
+                signal::leave_soon(&worker.watched, frame);
             }
         }
     }
@@ -395,7 +392,7 @@ unsafe fn on_tls_donor(tls_block: &'static TlsBlock, frame: SignalFrame) {
         // The thread is on a worker, or this has interrupted a handler that the donor runs.
         return notify_host(tls_block);
     }
-    worker::forget_worker();
+    words::forget_worker();
     while let Some((signal, info)) = tls_block.signals.take(tls_block.mask()) {
         let Some(action) = actions::of_program(signal) else {
             *blocked &= !mask::bit(signal);
@@ -409,7 +406,7 @@ unsafe fn on_tls_donor(tls_block: &'static TlsBlock, frame: SignalFrame) {
         // blocked no second handler starts inside of this one.
         unsafe {
             frame.info.cast::<Info>().write(info);
-            call(signal, action, frame, tls_block.mask() | stall::signal_as_set());
+            call(signal, action, frame, tls_block.mask() | signal::signal_as_set());
         }
         mask::set_mask(!mask::faults());
     }

@@ -1,6 +1,6 @@
 //! Signal masks as the kernel has them: one word, bit `n - 1` for signal `n`. Past the C library,
 //! which keeps two signals out of every mask.
-use crate::arch;
+use crate::sys::arch;
 
 /// Bytes of a mask, as the kernel's calls want them.
 pub(super) const SIZE: usize = size_of::<u64>();

@@ -10,7 +10,7 @@
 //! * If the addressee's code was interrupted, the program's handler runs at once, on that code's
 //!   stack, as the kernel would have called it.
 //! * Otherwise the signal is put into the addressee's queue ([`queue`]), and the worker that hosts
-//!   the addressee is called to its scheduler (`worker::mail`). The scheduler resumes the
+//!   the addressee is called to its scheduler (`worker::wake`). The scheduler resumes the
 //!   addressee's newest context before all others, even if it waits for something that has not
 //!   happened ([`crate::sched`]). There the signal is sent once more, by the kernel thread to
 //!   itself ([`deliver`]), so that the handler gets a true frame and the kernel applies the mask.
@@ -28,26 +28,24 @@
 //! | `deliver` | sending them once more when the addressee runs |
 //! | `send` | from one thread of the program to another, past the kernel |
 //! | `waits` | threads that wait for signals |
+//! | `kernel` | sending by the kernel |
 //! | `mask` | signal masks as the kernel has them |
 //!
 //! What may not live here: the C library's functions that are taken over (the layer above), the
 //! monitor's own signal ([`crate::stall`]). The agreement is in `docs/protocols/signals.md`.
 
 pub mod actions;
-mod deliver;
-mod handler;
-mod mask;
+pub(crate) mod deliver;
+pub(crate) mod handler;
+pub(crate) mod kernel;
+pub(crate) mod mask;
 pub(crate) mod queue;
-mod send;
-mod waits;
+pub(crate) mod send;
+pub(crate) mod waits;
 
 pub use actions::{SignalAction, set_action, take_over};
-pub(crate) use deliver::{deliver, forget_after_fork};
 pub use deliver::{mask_has_changed, register_timer_signal};
-pub(crate) use handler::{notify_host, on_kick, receive};
 pub use mask::change_mask;
-pub(crate) use mask::{EVERYTHING, current_mask, faults, never_blocked, set_mask, with_all_blocked};
 pub use queue::Info;
-pub(crate) use send::queue_in_kernel;
 pub use send::{leave_to_kernel, send_to_itself, send_to_number, send_to_thread};
 pub use waits::{pending, under_mask, wait_for};

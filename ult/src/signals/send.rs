@@ -5,18 +5,19 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use libc::c_int;
 
-use super::handler::notify_host;
+use super::mask;
 use super::queue::Info;
-use super::{EVERYTHING, mask};
-use crate::arch;
-use crate::tls_block::{self, TlsBlock};
-use crate::worker;
+use crate::signals::mask::EVERYTHING;
+use crate::tls_block::directory;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::host::notify_host;
+use crate::worker::{table, words};
 
 /// The thread of a team that has this thread pointer, if signals for it are kept here.
 fn thread_with_pointer(thread_pointer: usize) -> Option<&'static TlsBlock> {
     let main =
-        worker::main_thread().filter(|main| main.thread_pointer() == thread_pointer && main.host().is_some());
-    main.or_else(|| tls_block::of_donors_thread_pointer(thread_pointer))
+        table::main_thread().filter(|main| main.thread_pointer() == thread_pointer && main.host().is_some());
+    main.or_else(|| directory::with_thread_pointer(thread_pointer))
 }
 
 /// Signals that act when they are sent, and those that no mask blocks: only the kernel can send
@@ -36,7 +37,7 @@ pub fn send_to_thread(thread_pointer: usize, signal: c_int, value: Option<usize>
 /// [`send_to_thread`], for the thread with this number.
 pub fn send_to_number(tid: i32, signal: c_int) -> bool {
     is_queued_by_us(signal)
-        && tls_block::of_number(tid).is_some_and(|tls_block| send(tls_block, signal, None))
+        && table::tls_block_of_number(tid).is_some_and(|tls_block| send(tls_block, signal, None))
 }
 
 /// The running thread sends a signal to itself: its handler runs before this returns, if the signal
@@ -46,23 +47,13 @@ pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
     // A blocked signal goes into the queue. In the kernel it would wait for this kernel thread,
     // which may run another thread when the mask is opened.
     if is_queued_by_us(signal)
-        && super::current_mask() & mask::bit(signal) != 0
-        && let Some(tls_block) = worker::current().and_then(|_| worker::tls_block_in_force())
+        && crate::signals::mask::current_mask() & mask::bit(signal) != 0
+        && let Some(tls_block) = words::current().and_then(|_| words::tls_block_in_force())
     {
         tls_block.signals.put(signal, info.unwrap_or(&information(signal, libc::SI_TKILL, 0)));
         return 0;
     }
     super::handler::by_kernel_to_itself(signal, info)
-}
-
-/// Has the kernel send the signal that `info` describes to the kernel thread `tid` of this process:
-/// zero, or the negative of an error. Async-signal-safe; touches no thread-local storage. The
-/// kernel lets a process send itself whatever it likes.
-pub(crate) fn queue_in_kernel(tid: i32, info: &Info) -> isize {
-    let arguments =
-        [worker::process() as usize, tid as usize, info[0] as u32 as usize, info.as_ptr() as usize];
-    // SAFETY: the kernel's structure.
-    unsafe { arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, arguments) }
 }
 
 /// Signals that the kernel keeps, as a set.
@@ -92,7 +83,7 @@ fn send(tls_block: &'static TlsBlock, signal: c_int, value: Option<usize>) -> bo
 /// What the kernel would say of a signal that this process sends.
 fn information(signal: c_int, code: c_int, value: usize) -> Info {
     // SAFETY: no arguments.
-    let owner = unsafe { worker::process() as u64 | u64::from(libc::getuid()) << 32 };
+    let owner = unsafe { crate::sys::thread::process() as u64 | u64::from(libc::getuid()) << 32 };
     let mut info: Info = [0; 16];
     info[..4].copy_from_slice(&[signal as u64, u64::from(code as u32), owner, value as u64]);
     info

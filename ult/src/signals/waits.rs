@@ -8,13 +8,15 @@ use std::time::Instant;
 
 use libc::c_int;
 
+use super::mask;
 use super::queue::Info;
-use super::{mask, mask_has_changed};
-use crate::arch;
-use crate::sched;
-use crate::stall;
-use crate::tls_block::TlsBlock;
-use crate::worker::{self, Worker};
+use crate::sched::yielding;
+use crate::signals::deliver::mask_has_changed;
+use crate::stall::signal;
+use crate::sys::arch;
+use crate::tls_block::record::TlsBlock;
+use crate::worker::record::Worker;
+use crate::worker::words;
 
 /// The longest wait of a kernel thread on which other contexts are suspended. Chosen; from 0.1 to
 /// 10 ms any value will do.
@@ -23,26 +25,26 @@ const SLICE: Duration = Duration::from_millis(1);
 /// The running thread, if it may share its worker: on a worker, in program code, with handlers
 /// taken over.
 fn current_shared_thread() -> Option<(&'static Worker, &'static TlsBlock)> {
-    let worker = worker::current().filter(|worker| {
+    let worker = words::current().filter(|worker| {
         super::actions::are_taken_over()
             && !worker.is_in_scheduler()
             && !crate::mutant!(queues_are_not_waited_for)
     })?;
-    Some((worker, worker::tls_block_in_force()?))
+    Some((worker, words::tls_block_in_force()?))
 }
 
 /// The mask with the monitor's signal blocked, until it is set again.
 fn block_monitor() -> u64 {
-    let (set, mut before) = (stall::signal_as_set(), 0_u64);
+    let (set, mut before) = (signal::signal_as_set(), 0_u64);
     // SAFETY: two local words.
-    unsafe { super::change_mask(libc::SIG_BLOCK, &raw const set, &raw mut before) };
+    unsafe { crate::signals::mask::change_mask(libc::SIG_BLOCK, &raw const set, &raw mut before) };
     before
 }
 
 /// Lets other contexts of this worker run.
 fn let_others_run() {
     // SAFETY: a routine of the runtime that holds nothing, called by program code.
-    unsafe { sched::yield_from_program() };
+    unsafe { yielding::yield_from_program() };
 }
 
 /// Signals for the running thread that it blocks, and that wait here; the kernel has others. Any
@@ -98,10 +100,10 @@ pub fn wait_for(set: u64, limit: Option<Duration>) -> Option<Result<(c_int, Info
 /// Waits in the kernel for a signal of `set` or the monitor's. While other contexts are suspended
 /// on this worker, the wait lasts at most [`SLICE`]. `None`: the caller checks the queue again.
 fn wait_in_kernel(set: u64, end: Option<Instant>) -> Option<Result<(c_int, Info), c_int>> {
-    let set = set | stall::signal_as_set();
+    let set = set | signal::signal_as_set();
     let left = end.map(|end| end.saturating_duration_since(Instant::now()));
     let slice =
-        if sched::has_others_here() { Some(left.map_or(SLICE, |left| left.min(SLICE))) } else { left };
+        if yielding::has_others_here() { Some(left.map_or(SLICE, |left| left.min(SLICE))) } else { left };
     let time = slice.map(|slice| libc::timespec {
         tv_sec: slice.as_secs() as libc::time_t,
         tv_nsec: slice.subsec_nanos().into(),
@@ -123,7 +125,7 @@ fn wait_in_kernel(set: u64, end: Option<Instant>) -> Option<Result<(c_int, Info)
 /// Forwards a signal that the kernel gave to this wait and that was meant for the monitor's
 /// handler, or for the native thread of this kernel thread. True if it was forwarded.
 fn forward_if_not_mine(info: &Info) -> bool {
-    if stall::send_again(info) {
+    if signal::send_again(info) {
         return true;
     }
     let Some((worker, tls_block)) = current_shared_thread() else { return false };
@@ -139,7 +141,7 @@ fn forward_if_not_mine(info: &Info) -> bool {
         return false;
     };
     native.signals.put(info[0] as c_int, info);
-    super::notify_host(native);
+    crate::worker::host::notify_host(native);
     true
 }
 
@@ -157,7 +159,7 @@ pub fn under_mask<T>(wanted: u64, mut call: impl FnMut(u64) -> Result<T, c_int>)
         let result = if run_pending_handlers(tls_block, wanted) {
             Err(libc::EINTR)
         } else {
-            call_interruptibly(wanted & !stall::signal_as_set(), &mut call)
+            call_interruptibly(wanted & !signal::signal_as_set(), &mut call)
         };
         mask::set_mask(before);
         if !matches!(result, Err(libc::EINTR)) || tls_block.handled() != handled {
@@ -179,7 +181,7 @@ fn run_pending_handlers(tls_block: &'static TlsBlock, wanted: u64) -> bool {
     if found {
         tls_block.signals.are_news_again();
         mask::set_mask(wanted);
-        super::deliver(tls_block);
+        crate::signals::deliver::deliver(tls_block);
     }
     mask::set_mask(everything);
     found

@@ -17,11 +17,11 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::collections::VecDeque;
 
-use crate::pool::ForkMutex;
-use crate::sched::wake_vacant_behind_fence;
-use crate::worker::Worker;
+use crate::sys::fork::ForkMutex;
+use crate::worker::record::Worker;
+use crate::worker::table::wake_vacant_behind_fence;
 
-use super::UltStart;
+use super::start::UltStart;
 
 /// A start that is offered.
 struct Offer(NonNull<UltStart>);

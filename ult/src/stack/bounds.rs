@@ -9,8 +9,9 @@
 //! Rejected: the address of the stack's header (the stack may be unmapped while another thread
 //! reads it), and two words (they could belong to two stacks).
 use super::{HEADER, Stack};
+use crate::sys::memory::LEAST_PAGE;
 
-const PAGE_SHIFT: u32 = 12;
+const PAGE_SHIFT: u32 = LEAST_PAGE.trailing_zeros();
 const COUNT_BITS: u32 = 28;
 const LOWEST_BITS: u32 = 36;
 

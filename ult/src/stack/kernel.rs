@@ -12,13 +12,14 @@
 //!
 //! What may not live here: stacks of user-level threads ([`super`]).
 
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
 
-use crate::pool::ForkMutex;
-use crate::signals;
+use crate::signals::mask;
+use crate::sys::fork::ForkMutex;
+use crate::sys::memory::page_size;
 
 /// The threads that were started here and not joined, with their stacks.
 static STARTED: ForkMutex<Vec<(libc::pthread_t, KernelStack)>> = ForkMutex::new(Vec::new());
@@ -41,7 +42,7 @@ pub(crate) fn start_thread(
             return Err(io::ErrorKind::OutOfMemory.into());
         };
         let mut id: libc::pthread_t = core::mem::zeroed();
-        let result = signals::with_all_blocked(|before| {
+        let result = mask::with_all_blocked(|before| {
             prepare(before);
             libc::pthread_create(&mut id, &attributes, main, argument)
         });
@@ -75,7 +76,7 @@ pub(crate) fn join(id: libc::pthread_t) {
 
 /// Bytes of address space of a stack of at least `min_bytes` bytes, with its inaccessible page.
 pub(crate) fn address_space(min_bytes: usize) -> usize {
-    super::page_size() + min_bytes.next_multiple_of(super::page_size())
+    page_size() + min_bytes.next_multiple_of(page_size())
 }
 
 /// The smallest stack, in bytes, that threads of this process need for their static thread-local
@@ -107,19 +108,6 @@ fn ask_minimal_stack() -> usize {
         libc::pthread_attr_destroy(&mut attributes);
         least
     }
-}
-
-/// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C
-/// library, whose function the library replaces: that one keeps the name as the OpenMP thread's, in
-/// memory of the program's allocator.
-pub(crate) fn set_name(name: &CStr) {
-    // SAFETY: a valid C string; the kernel copies what fits.
-    unsafe {
-        crate::arch::system_call(
-            libc::SYS_prctl as usize,
-            [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0],
-        )
-    };
 }
 
 /// In the child of a fork: none of the threads exists.
@@ -165,7 +153,7 @@ impl KernelStack {
         // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows
         // it.
         unsafe {
-            let page = super::page_size();
+            let page = page_size();
             let size = min_bytes.next_multiple_of(page);
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
             let base =

@@ -20,7 +20,7 @@ const MOST: usize = 120 << 20;
 /// had. On that stack. Allocates for a thread that is not the main one, and takes no lock of the
 /// loader.
 pub(crate) fn of_calling_thread() -> Bounds {
-    let is_main = crate::worker::is_main_kernel_thread();
+    let is_main = crate::sys::thread::is_main();
     if is_main { of_main_thread() } else { of_thread_of_the_program().unwrap_or(Bounds::UNKNOWN) }
 }
 
@@ -60,7 +60,7 @@ fn c_library_s() -> Option<GetAttributes> {
     // ORDERING: Relaxed; the address is complete in itself, and every thread finds the same one.
     let mut known = KNOWN.load(Relaxed);
     if known == 0 {
-        known = crate::loader::function_of_others(c"pthread_getattr_np", c"GOMP_parallel")?;
+        known = crate::sys::objects::function_of_others(c"pthread_getattr_np", c"GOMP_parallel")?;
         // ORDERING: as above.
         KNOWN.store(known, Relaxed);
     }

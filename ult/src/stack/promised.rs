@@ -22,8 +22,9 @@ use std::io;
 use std::time::Instant;
 
 use super::Stack;
-use crate::pool::ForkMutex;
-use crate::proc_file;
+use crate::sys::fork::ForkMutex;
+use crate::sys::memory::page_size;
+use crate::sys::proc_file;
 
 /// Address space that is left for everything else when stacks are mapped ahead, bytes: what the
 /// team's tasks and the program's next allocations need to go on. Chosen: twice
@@ -223,7 +224,7 @@ pub(crate) fn take(size: usize) -> io::Result<Stack> {
         if since.get_or_insert_with(Instant::now).elapsed() >= PROMISED_STACK_TIMEOUT {
             return super::take(size);
         }
-        crate::park::nap();
+        crate::sys::thread::nap();
     }
 }
 
@@ -354,7 +355,7 @@ fn free_space() -> FreeSpace {
     let mut pages = None;
     for limit in limits() {
         let used = pages.get_or_insert_with(used_pages).map(|used| used[limit.field]);
-        let bytes = used.and_then(|used| used.checked_mul(super::page_size() as u64));
+        let bytes = used.and_then(|used| used.checked_mul(page_size() as u64));
         let left = bytes.map_or(0, |used| limit.bytes.saturating_sub(used));
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         free.bytes = free.bytes.min(left);
@@ -438,7 +439,7 @@ pub(crate) mod tests {
 
     fn limit(which: libc::__rlimit_resource_t, field: usize, bytes: usize) -> bool {
         let used = used_pages().map_or(0, |pages| pages[field]);
-        let most = used * crate::stack::page_size() as u64 + bytes as u64;
+        let most = used * crate::sys::memory::page_size() as u64 + bytes as u64;
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: a valid limit, which concerns this process alone.
         used != 0 && unsafe { libc::setrlimit(which, &raw const limit) } == 0

@@ -31,16 +31,16 @@
 //! * Time slices by this timer for all code with calls. A tick costs most of its period on a
 //!   virtual machine, and code that computes with calls to a library took up to twice the time.
 use core::cell::UnsafeCell;
-use core::mem;
-use core::ptr;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
+use core::{mem, ptr};
 
 use libc::{c_int, ucontext_t};
 
+use super::hooks::{TALLY, count, is_urgent};
 use super::signal::{self, InterruptedCode};
 use super::spin::{self, Motion, StallSample};
 use super::watched::Watched;
-use super::{TALLY, count, is_urgent, regions, restart, watcher};
+use super::{regions, restart, watcher};
 
 /// Nanoseconds between ticks. Measured: on a virtual machine where a tick costs 13 us; 30 and 50 us
 /// do about as well, 20 us are three times slower.

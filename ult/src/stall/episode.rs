@@ -20,11 +20,13 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::observer::{self, SchedulerEvent};
 
-use super::clock::{self, KernelThreadState};
+use super::hooks::{TALLY, count, hooks, is_urgent};
 use super::signal::{self, SampleVerdict};
 use super::watched::Watched;
 use super::watcher::{Aim, LONGEST_NAP_NANOS, QUICK_PERIOD_NANOS};
-use super::{TALLY, count, hooks, is_urgent, objects, regions};
+use super::{objects, regions};
+use crate::sys::clock;
+use crate::sys::thread::{self, KernelThreadState};
 
 /// Nanoseconds that a worker must sleep before its queues are handed off. A signal that stays
 /// pending as long counts as blocked by the program, and the first repetition of a hand-off comes
@@ -133,7 +135,7 @@ impl Heir {
         let stays = before.ran != u64::MAX && before.switch_count == switch_count;
         Heir {
             switch_count,
-            ran: clock::processor_time(tid).unwrap_or(0),
+            ran: thread::processor_time(tid).unwrap_or(0),
             since: if stays { before.since } else { now },
         }
     }
@@ -225,7 +227,7 @@ impl Episode {
         if now < due {
             return Finding::Still(due);
         }
-        let Some(ran) = clock::processor_time(tid) else {
+        let Some(ran) = thread::processor_time(tid) else {
             self.at = 0;
             return Finding::Fine;
         };
@@ -261,7 +263,7 @@ impl Episode {
     }
 
     fn restart(&mut self, switch_count: u32, tid: i32, now: u64) {
-        let ran = clock::processor_time(tid).unwrap_or(0);
+        let ran = thread::processor_time(tid).unwrap_or(0);
         *self = Episode { switch_count, at: now, ran, hope: self.hope, ..Episode::NONE };
     }
 
@@ -375,7 +377,7 @@ impl Episode {
         if !blocker && !self.asleep.has_lasted(now) {
             return;
         }
-        let state = clock::state(tid);
+        let state = thread::state(tid);
         if self.has_moved(watched) {
             return; // it may sleep in the scheduler by now
         }
@@ -412,7 +414,7 @@ impl Episode {
         let seen = Heir::after(self.heir, heir, tid, now);
         let before = core::mem::replace(&mut self.heir, seen);
         let rests = (before.switch_count, before.ran) == (seen.switch_count, seen.ran)
-            && clock::state(tid) == KernelThreadState::Asleep;
+            && thread::state(tid) == KernelThreadState::Asleep;
         (rests || now - seen.since >= LIBRARY_NANOS) && heir.switch_count() == seen.switch_count
     }
 
@@ -433,7 +435,7 @@ impl Episode {
     }
 
     fn hand_off(&mut self, watched: &'static Watched) {
-        let now = clock::now();
+        let now = clock::nanos();
         if self.has_moved(watched) || watched.crowd() == 0 {
             return;
         }
@@ -463,7 +465,7 @@ fn overdue(period: u64) -> u32 {
 /// Does the thread hold a processor, or wait for one? Two readings of its processor time within a
 /// microsecond differ if it runs now. If they are equal, the kernel is asked.
 fn is_running(tid: i32) -> bool {
-    let before = clock::processor_time(tid);
-    let after = clock::processor_time(tid);
-    before.is_some() && (before != after || clock::state(tid) == KernelThreadState::Runnable)
+    let before = thread::processor_time(tid);
+    let after = thread::processor_time(tid);
+    before.is_some() && (before != after || thread::state(tid) == KernelThreadState::Runnable)
 }

@@ -20,7 +20,7 @@ use libc::ucontext_t;
 
 use super::restart;
 use super::unwind::{self, Described, Point};
-use crate::objects::LoadedObject;
+use crate::sys::objects::LoadedObject;
 
 /// The functions, by purpose. The target of an indirect function (`memcpy`) is not found under its
 /// name.
@@ -305,7 +305,7 @@ mod tests {
 
     fn calls() -> LeafCalls {
         let mut calls = LeafCalls::default();
-        crate::objects::for_each_since(u64::MAX, |object| {
+        crate::sys::objects::for_each_since(u64::MAX, |object| {
             if object.function(c"__libc_start_main").is_some() {
                 calls.add_library(object);
             } else if object.function(c"__vdso_clock_gettime").is_some() {

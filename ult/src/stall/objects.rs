@@ -28,7 +28,7 @@ use core::sync::atomic::{
 use libc::ucontext_t;
 
 use super::leaf::{LeafCall, LeafCalls};
-use crate::objects::{self, LoadedObject};
+use crate::sys::objects::{self, LoadedObject};
 
 /// First letters of the functions of OpenMP runtimes.
 const REGION_CALLS: [&[u8]; 3] = [b"GOMP_", b"__kmpc_", b"omp_"];

@@ -30,26 +30,25 @@
 //!   period, in a debugger for instance. Then each tick interrupts the handler of the last, and
 //!   their frames fill the stack.
 use core::ffi::{c_int, c_void};
-use core::mem;
-use core::ptr;
 use core::sync::atomic::{
     AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, compiler_fence,
 };
+use core::{mem, ptr};
 use libc::{siginfo_t, ucontext_t};
 use std::sync::Once;
 
-use crate::arch;
 use crate::observer::{self, SchedulerEvent};
-use crate::signals;
-use crate::tls_block::TlsBlock;
-use crate::worker;
+use crate::signals::{kernel, mask, queue};
+use crate::sys::arch;
+use crate::tls_block::record::TlsBlock;
 
 use super::frame::{self, SignalFrame};
+use super::hooks::{TALLY, count, hooks, signal_hooks};
 use super::leaf::{CalledFunction, LeafCall};
 use super::spin::{self, FRAME_WORDS, Motion, StallSample};
 use super::unwind::{Point, RBP};
 use super::watched::{Watched, WorkerMode};
-use super::{TALLY, alarm, count, hooks, objects, regions, restart};
+use super::{alarm, objects, regions, restart};
 
 /// The handler's verdict on a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +161,7 @@ fn install(number: c_int) {
         // All signals but those of faults are blocked: a handler of the program would find itself
         // on the alternate stack.
         libc::sigfillset(&raw mut action.sa_mask);
-        (&raw mut action.sa_mask).cast::<u64>().write(!signals::faults());
+        (&raw mut action.sa_mask).cast::<u64>().write(!mask::faults());
         libc::sigaction(number, &raw const action, ptr::null_mut());
     }
 }
@@ -173,7 +172,7 @@ pub(super) fn open_on_this_thread() {
     let Some(number) = number() else { return };
     let set = 1_u64 << (number - 1);
     // SAFETY: the set is a local word.
-    unsafe { signals::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
+    unsafe { mask::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
 }
 
 /// `siginfo_t` of a queued signal, as the kernel reads it. The `libc` crate has these fields as
@@ -219,14 +218,14 @@ pub(crate) fn kick(tid: i32, about: &'static TlsBlock) {
 /// Sends the monitor's signal once more, to the handler, after the calling kernel thread took it
 /// with this information while it waited for signals. The result is false if the signal is not the
 /// monitor's.
-pub(crate) fn send_again(info: &signals::Info) -> bool {
+pub(crate) fn send_again(info: &queue::Info) -> bool {
     // SAFETY: both are structures of plain words of the same size.
     let queued = unsafe { &*ptr::from_ref(info).cast::<InterruptedQueued>() };
     // ORDERING: Relaxed; see `queue`.
     if queued.signo != SIGNAL.load(Relaxed) || !is_ours(queued) {
         return false;
     }
-    signals::queue_in_kernel(crate::worker::kernel_thread(), info);
+    kernel::queue_in_kernel(crate::sys::thread::number(), info);
     true
 }
 
@@ -256,11 +255,11 @@ fn queue(value: usize, tid: i32, mark: c_int) -> bool {
     // SAFETY: the system calls take no arguments; both structures are plain words of the same size
     // and alignment.
     unsafe {
-        let pid = worker::process();
+        let pid = crate::sys::thread::process();
         let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
         let info =
             InterruptedQueued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
-        signo != 0 && signals::queue_in_kernel(tid, &*(&raw const info).cast::<signals::Info>()) == 0
+        signo != 0 && kernel::queue_in_kernel(tid, &*(&raw const info).cast::<queue::Info>()) == 0
     }
 }
 
@@ -275,11 +274,16 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mu
     unsafe {
         let queued = &*info.cast::<InterruptedQueued>();
         if !is_ours(queued) {
-            return signals::receive(signal, frame);
+            return if let Some(hooks) = signal_hooks() {
+                (hooks.receive)(signal, frame)
+            };
         }
         if queued.errno == KICK {
             // `kick` has put the address of a record there, and records are never freed.
-            return signals::on_kick(&*(queued.value as *const TlsBlock), frame);
+            let about = &*(queued.value as *const TlsBlock);
+            return if let Some(hooks) = signal_hooks() {
+                (hooks.on_kick)(about, frame)
+            };
         }
         let errno = *libc::__errno_location();
         let left = look(queued, &mut *frame.context);
@@ -387,7 +391,7 @@ unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<L
     // SAFETY: `send` and `alarm::make` have put the address of a record there, and records are
     // never freed.
     let watched: &'static Watched = unsafe { &*(queued.value as *const Watched) };
-    if watched.tid() != crate::worker::kernel_thread() {
+    if watched.tid() != crate::sys::thread::number() {
         return None;
     }
     let leaves = if queued.code == TIMER {
@@ -406,7 +410,8 @@ unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<L
 /// Was the signal sent by [`send`] or [`kick`] of this process, or by a timer? Timers with this
 /// signal belong to the monitor: no other code uses its number.
 fn is_ours(queued: &InterruptedQueued) -> bool {
-    let is_sent = || (queued.errno == MARK || queued.errno == KICK) && queued.pid == worker::process();
+    let is_sent =
+        || (queued.errno == MARK || queued.errno == KICK) && queued.pid == crate::sys::thread::process();
     queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 
@@ -678,7 +683,7 @@ unsafe fn yield_to_others(watched: &'static Watched, context: &mut ucontext_t) -
     // The mask becomes that of the interrupted code, which lets the signal through: it has just
     // come.
     // SAFETY: the first word of a set is the kernel's.
-    signals::set_mask(unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() });
+    mask::set_mask(unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() });
     observer::notify(|| SchedulerEvent::Preempted);
     // SAFETY: the hook's contract (`Hooks::preempt`); mode and stack are as it requires.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });

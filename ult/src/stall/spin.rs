@@ -167,11 +167,11 @@ impl StallSample {
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    use super::{REGISTERS, StallSample};
+    use crate::stall::spin::{REGISTERS, StallSample};
     use libc::{REG_RIP, REG_RSP, ucontext_t};
 
     /// The registers of the interrupted code.
-    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> StallSample {
+    pub(crate) fn sample(context: &ucontext_t, switch_count: u32) -> StallSample {
         let all = &context.uc_mcontext.gregs;
         let mut registers = [0; REGISTERS];
         // R8 to R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX are the first fifteen.
@@ -190,7 +190,7 @@ mod x86_64 {
     }
 
     /// The stack pointer of the interrupted code.
-    pub(in crate::stall) fn stack_pointer(context: &ucontext_t) -> usize {
+    pub(crate) fn stack_pointer(context: &ucontext_t) -> usize {
         context.uc_mcontext.gregs[REG_RSP as usize] as usize
     }
 
@@ -210,7 +210,7 @@ mod x86_64 {
     ///
     /// # Safety
     /// The sample's stack pointer belongs to code that is being executed.
-    pub(in crate::stall) unsafe fn leaf_caller(sample: &StallSample) -> usize {
+    pub(crate) unsafe fn leaf_caller(sample: &StallSample) -> usize {
         // SAFETY: the word at the stack pointer is mapped, whatever it means.
         unsafe { (sample.sp as *const usize).read() }
     }
@@ -218,19 +218,19 @@ mod x86_64 {
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64 {
-    use super::StallSample;
+    use crate::stall::spin::StallSample;
     use libc::ucontext_t;
 
     /// The registers of the interrupted code. The vector registers are not read, so that loops over
     /// arrays of floats are suspect here.
-    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> StallSample {
+    pub(crate) fn sample(context: &ucontext_t, switch_count: u32) -> StallSample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
         StallSample { ip: all.pc as usize, sp: all.sp as usize, registers, switch_count, ..StallSample::NONE }
     }
 
     /// The stack pointer of the interrupted code.
-    pub(in crate::stall) fn stack_pointer(context: &ucontext_t) -> usize {
+    pub(crate) fn stack_pointer(context: &ucontext_t) -> usize {
         context.uc_mcontext.sp as usize
     }
 
@@ -238,7 +238,7 @@ mod aarch64 {
     ///
     /// # Safety
     /// There is no condition here: the link register is in the sample.
-    pub(in crate::stall) unsafe fn leaf_caller(sample: &StallSample) -> usize {
+    pub(crate) unsafe fn leaf_caller(sample: &StallSample) -> usize {
         sample.registers[30]
     }
 }

@@ -18,10 +18,9 @@
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::clock::{self, KernelThreadState};
-use super::objects;
 use super::watched::Watched;
-use super::watcher;
+use super::{objects, watcher};
+use crate::sys::thread::{self, KernelThreadState};
 
 /// Bytes of a stack that are searched. Chosen: several calls of usual functions; any value from 8
 /// KiB to 64 KiB will do.
@@ -67,7 +66,7 @@ impl Standing {
 
     /// Does the worker's thread sleep in the kernel?
     pub fn sleeps(&self) -> bool {
-        matches!(clock::state(self.tid), KernelThreadState::Asleep | KernelThreadState::Held)
+        matches!(thread::state(self.tid), KernelThreadState::Asleep | KernelThreadState::Held)
     }
 
     /// Addresses in the code, the newest first: the present position, then words that look like
@@ -173,7 +172,7 @@ mod tests {
             rests(&wait)
         });
         let tid = receive.recv().expect("it runs");
-        while clock::state(tid) != KernelThreadState::Asleep {
+        while thread::state(tid) != KernelThreadState::Asleep {
             std::thread::sleep(core::time::Duration::from_millis(1));
         }
         let (ip, sp) = asleep_at(tid).expect("the kernel tells");

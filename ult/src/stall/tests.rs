@@ -8,7 +8,10 @@ mod sleeps;
 use super::*;
 use core::arch::asm;
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use core::ptr;
+use core::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
+};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
@@ -280,7 +283,7 @@ fn burn(duration: Duration) {
 /// one.
 #[inline(never)]
 fn occupy(duration: Duration) {
-    let used = || clock::processor_time(0).expect("this thread runs");
+    let used = || crate::sys::thread::processor_time(0).expect("this thread runs");
     let start = used();
     while u128::from(used() - start) < duration.as_nanos() {
         burn(Duration::from_micros(100));
@@ -543,7 +546,7 @@ fn watcher_time() -> Option<u64> {
     let named = |task: &std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
     let watcher =
         tasks.flatten().find(|task| named(task).is_some_and(|name| name.trim() == "gangway-stall"))?;
-    super::clock::processor_time(watcher.file_name().to_str()?.parse().ok()?)
+    crate::sys::thread::processor_time(watcher.file_name().to_str()?.parse().ok()?)
 }
 
 #[test]

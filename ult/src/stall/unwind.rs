@@ -18,7 +18,7 @@
 //! * Words on the stack that look like return addresses. If the caller is not the program, code
 //!   that the handler leaves may never be resumed, so a guess is not enough.
 use super::spin::KEPT;
-use crate::objects::LoadedObject;
+use crate::sys::objects::LoadedObject;
 
 /// A part of an object's code, and the table that describes its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,10 @@ use core::sync::atomic::{
 
 use super::alarm::Alarm;
 use super::episode::Episode;
+use super::hooks::is_urgent;
 use super::spin::StallSample;
-use super::{is_urgent, regions, signal, watcher};
-use crate::sync::CachePadded;
+use super::{regions, signal, watcher};
+use crate::sys::sync::CachePadded;
 
 /// What a worker does at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +159,7 @@ impl Watched {
         self.crowd.store(0, Relaxed);
         self.set_region(0);
         self.enter_scheduler();
-        let tid = crate::worker::kernel_thread();
+        let tid = crate::sys::thread::number();
         // ORDERING: Release pairs with the Acquire in `tid`: the fields above are reset before the
         // watcher looks.
         self.tid.store(tid, Release);
@@ -302,7 +303,7 @@ impl Watched {
     /// write it.
     #[inline]
     pub fn expect_crowd(&self) {
-        crate::arch::fetch_to_write(core::ptr::from_ref(&self.crowd).cast());
+        crate::sys::arch::fetch_to_write(core::ptr::from_ref(&self.crowd).cast());
     }
 
     /// Like [`recount`](Self::recount), for a thread that has passed a full fence since it last

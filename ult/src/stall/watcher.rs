@@ -29,17 +29,17 @@
 //! * Real-time priority. The kernel refuses it to ordinary users, and it was slower in all but the
 //!   worst cases.
 use core::ffi::c_void;
-use core::mem;
-use core::ptr;
 use core::sync::atomic::{
     AtomicPtr, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, fence,
 };
+use core::time::Duration;
+use core::{mem, ptr};
 
-use super::clock;
 use super::episode::Finding;
-use super::is_urgent;
+use super::hooks::is_urgent;
 use super::signal;
 use super::watched::Watched;
+use crate::sys::{clock, futex, thread};
 
 /// Nanoseconds between two looks at a worker that stands still. Chosen: several times what a look
 /// and its signal cost; any value from 40 us to 100 us will do.
@@ -228,7 +228,7 @@ fn watch() -> ! {
     // The last look came after a long nap, so it is only the first of two.
     let mut first = true;
     loop {
-        let now = clock::now();
+        let now = clock::nanos();
         let round = go_round(&aim, now);
         if !round.crowded && calm >= LAST_NAP_NANOS {
             // If no worker has become crowded, one more look leads to sleep again.
@@ -350,18 +350,11 @@ fn membarrier(command: i32) -> bool {
 
 /// Waits while [`STATE`] is `expected`, at most `length` nanoseconds.
 fn futex_wait(expected: u32, length: Option<u64>) {
-    let time = length
-        .map(|ns| libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ });
-    let limit = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is static, and the limit outlives the call.
-    unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), operation, expected, limit) };
+    futex::wait(&STATE, expected, length.map(Duration::from_nanos));
 }
 
 fn futex_wake() {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is static. The call cannot fail, so `errno` stays.
-    unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), operation, 1) };
+    futex::wake(&raw const STATE, 1);
 }
 
 // ---- birth ------------------------------------------------------------------
@@ -382,7 +375,7 @@ fn spawn() -> bool {
         libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
         libc::pthread_attr_setstacksize(&raw mut attributes, WATCHER_STACK_BYTES);
         let mut id: libc::pthread_t = mem::zeroed();
-        let result = crate::signals::with_all_blocked(|_| {
+        let result = crate::signals::mask::with_all_blocked(|_| {
             libc::pthread_create(&raw mut id, &raw const attributes, main, ptr::null_mut())
         });
         libc::pthread_attr_destroy(&raw mut attributes);
@@ -391,7 +384,7 @@ fn spawn() -> bool {
 }
 
 extern "C" fn main(_: *mut c_void) -> *mut c_void {
-    crate::stack::kernel::set_name(c"gangway-stall");
+    thread::set_name(c"gangway-stall");
     // SAFETY: the call passes plain values; a refusal does no harm.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     leave_the_starters_place();

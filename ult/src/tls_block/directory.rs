@@ -5,7 +5,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::TlsBlock;
+use crate::tls_block::record::TlsBlock;
 
 /// Number of hash buckets. Chosen: with 20,000 donors a bucket holds 20.
 const BUCKETS: usize = 1024;
@@ -58,7 +58,7 @@ fn iter_bucket(head: &AtomicPtr<TlsBlock>) -> impl Iterator<Item = &'static TlsB
 }
 
 /// The donor with this thread pointer in this process. Any thread, also in a signal handler.
-pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
+pub(crate) fn with_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
     // ORDERING: Relaxed; as in `remove`.
     let is_it = |tls_block: &&TlsBlock| {
         tls_block.thread_pointer() == fs
@@ -70,7 +70,7 @@ pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
 
 /// The donor whose kernel thread has this number. Any thread, also in a signal handler; looks at
 /// all donors.
-pub(super) fn with_number(tid: i32) -> Option<&'static TlsBlock> {
+pub(crate) fn with_number(tid: i32) -> Option<&'static TlsBlock> {
     HEADS.iter().flat_map(iter_bucket).find(|tls_block| tls_block.is_tls_donor(tid))
 }
 

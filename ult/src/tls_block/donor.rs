@@ -17,11 +17,11 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 
-use super::TlsBlock;
-use crate::arch;
-use crate::signals;
+use crate::signals::mask;
 use crate::stack::kernel;
-use crate::worker;
+use crate::sys::{arch, futex, thread};
+use crate::tls_block::record::TlsBlock;
+use crate::worker::words;
 
 /// The name that debuggers and `/proc` show; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
@@ -46,8 +46,8 @@ struct Birth {
 pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
     let birth = Birth {
         tls_block,
-        mask: signals::current_mask(),
-        monitor_signal: crate::stall::signal_as_set(),
+        mask: mask::current_mask(),
+        monitor_signal: crate::stall::signal::signal_as_set(),
         ready: AtomicU32::new(0),
     };
     if start(&birth).is_none() {
@@ -56,9 +56,7 @@ pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
     // ORDERING: Acquire, pairs with the Release in `main`: the record is complete, and the donor no
     // longer uses its storage.
     while birth.ready.load(Ordering::Acquire) == 0 {
-        let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
-        // SAFETY: the word lives in this frame; no time limit.
-        unsafe { arch::system_call(libc::SYS_futex as usize, [birth.ready.as_ptr() as usize, wait, 0, 0]) };
+        futex::wait(&birth.ready, 0, None);
     }
     true
 }
@@ -88,7 +86,7 @@ unsafe extern "C" {
 /// The only function of a donor.
 extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
-    kernel::set_name(NAME);
+    thread::set_name(NAME);
     // SAFETY: a plain call on the calling thread. A request to cancel the thread that runs with
     // this storage must not end the donor: its destructors would run in storage that is in use.
     unsafe {
@@ -98,10 +96,10 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     // SAFETY: `make` waits, in the frame that holds `birth`, until `ready` is set.
     let birth = unsafe { &*argument.cast::<Birth>() };
     let tls_block = birth.tls_block;
-    let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask & !birth.monitor_signal);
+    let (word, mask) = (&raw const birth.ready, birth.mask & !birth.monitor_signal);
     tls_block.set_mask(birth.mask);
     tls_block.set_tls_donor_mask(mask);
-    worker::note_tls_block(tls_block);
+    words::note_tls_block(tls_block);
     tls_block.note_number();
     // ORDERING: Relaxed, both; ordered by `ready`.
     // SAFETY: only asks.
@@ -111,15 +109,13 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage belongs to the
     // borrower.
     birth.ready.store(1, Ordering::Release);
-    let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
-    // SAFETY: waking uses the address as a key only. If the frame is gone already, this may wake
-    // another waiter without a reason, which every futex user expects.
-    unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
-    signals::set_mask(mask);
+    // The frame that holds the word may be gone already.
+    futex::wake(word, 1);
+    mask::set_mask(mask);
     sleep_until_end_requested(tls_block);
     // The storage belongs to this thread again. Its words name the worker that used it last.
-    worker::clear_runtime_words();
-    kernel::set_name(c"gangway-end");
+    words::clear_runtime_words();
+    thread::set_name(c"gangway-end");
     ptr::null_mut()
 }
 
@@ -129,14 +125,7 @@ fn sleep_until_end_requested(tls_block: &'static TlsBlock) {
     // ORDERING: Acquire, pairs with the Release in `end`: the storage is as its last user has left
     // it.
     while tls_block.end_requested.load(Ordering::Acquire) == 0 {
-        let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
-        // SAFETY: records are never freed; no time limit.
-        unsafe {
-            arch::system_call(
-                libc::SYS_futex as usize,
-                [tls_block.end_requested.as_ptr() as usize, wait, 0, 0],
-            )
-        };
+        futex::wait(&tls_block.end_requested, 0, None);
     }
 }
 
@@ -146,11 +135,7 @@ pub(super) fn end(tls_block: &'static TlsBlock) {
     tls_block.number.store(0, Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `sleep_until_end_requested`.
     tls_block.end_requested.store(1, Ordering::Release);
-    let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
-    // SAFETY: records are never freed.
-    unsafe {
-        arch::system_call(libc::SYS_futex as usize, [tls_block.end_requested.as_ptr() as usize, wake, 1, 0])
-    };
+    futex::wake(&raw const tls_block.end_requested, 1);
 }
 
 /// Waits until a donor that was notified to [`end`] has run its thread-local destructors. Then it

@@ -21,7 +21,8 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{arch, worker};
+use crate::sys::arch;
+use crate::worker::table;
 
 /// The second of the signals that the C library reserves for itself.
 const SIGSETXID: c_int = 33;
@@ -81,7 +82,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut c_void, context: *mut c
     // SAFETY: the handler that was set for this signal.
     let theirs: Handler = unsafe { core::mem::transmute(theirs) };
     let block_in_use = arch::thread_pointer();
-    let own = worker::own_thread_pointer().unwrap_or(block_in_use);
+    let own = table::own_thread_pointer().unwrap_or(block_in_use);
     // SAFETY: the kernel thread's own storage, and then the storage that it ran with, with all
     // signals blocked. The module says why another kernel thread may run with the same storage.
     unsafe {

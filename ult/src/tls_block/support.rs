@@ -86,9 +86,9 @@ fn decide() -> u8 {
     if kernel_allows_the_instruction() {
         return DIRECT;
     }
-    let same = crate::arch::thread_pointer();
+    let same = crate::sys::arch::thread_pointer();
     // SAFETY: sets the value that is in force already.
-    if unsafe { crate::arch::set_thread_pointer_by_system_call(same) } { SYSCALL } else { REFUSED }
+    if unsafe { crate::sys::arch::set_thread_pointer_by_system_call(same) } { SYSCALL } else { REFUSED }
 }
 
 fn is_defined(symbol: &core::ffi::CStr) -> bool {

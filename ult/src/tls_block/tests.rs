@@ -54,6 +54,8 @@ fn run(body: &mut dyn FnMut()) -> std::thread::Result<()> {
 }
 
 fn borrowed() -> &'static TlsBlock {
+    // The hook at fork.
+    crate::pool::initialise();
     borrow().expect("this machine can make donors")
 }
 

@@ -2,6 +2,7 @@
 //! 1024 processors of the C library's `cpu_set_t` exist, so masks are plain vectors that grow until
 //! the kernel is content.
 
+use crate::sys::thread;
 use std::io;
 
 /// One bit per processor.
@@ -24,12 +25,13 @@ pub(super) fn process_cpus() -> Vec<usize> {
     cpus.dedup();
     if cpus.is_empty() {
         // A sandbox that refuses the call: some processor is running us.
-        cpus.push(current_cpu());
+        cpus.push(thread::processor_and_node().0);
     }
     cpus
 }
 
-/// Restricts the calling kernel thread to `cpus`, operating system numbers.
+/// Restricts the calling kernel thread to `cpus`, operating system numbers. A worker's kernel thread
+/// is bound by [`crate::kernel_state::bind_kernel_thread`].
 ///
 /// # Errors
 /// `InvalidInput` if none of them exists or is allowed to this process, otherwise what the kernel
@@ -45,12 +47,11 @@ pub(super) fn bind_to(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: the pointer and the size in bytes describe `words`, which the kernel only reads.
     // Past the C library, whose function notes what the program asks for.
     let refused = unsafe {
-        crate::arch::system_call(
+        crate::sys::arch::system_call(
             libc::SYS_sched_setaffinity as usize,
             [0, size_of_val(&*words), words.as_ptr() as usize, 0],
         )
     };
-    crate::kernel_state::has_been_bound();
     if refused == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-refused as i32)) }
 }
 
@@ -73,25 +74,12 @@ pub fn num_current_thread_cpus() -> usize {
     }
 }
 
-/// The processor the caller runs on at this moment; 0 where the kernel does not tell.
-///
-/// Asks the kernel directly: the C library's `sched_getcpu` reads the thread block, which is
-/// another thread's while the caller runs with a borrowed one. Costs a system call.
-pub fn current_cpu() -> usize {
-    let mut cpu: libc::c_uint = 0;
-    let no_node = core::ptr::null_mut::<libc::c_uint>();
-    let no_cache = core::ptr::null_mut::<libc::c_void>();
-    // SAFETY: `cpu` may be written; the other two may be null.
-    let refused = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, no_node, no_cache) };
-    if refused == 0 { cpu as usize } else { 0 }
-}
-
 /// The processor that the calling kernel thread runs on, as far as it makes sense to remember. On a
 /// machine that is only assumed it is the first processor that the thread counts as bound to, and
 /// none for a thread that is not bound.
 pub(super) fn seen_on() -> Option<usize> {
     match super::belief::mask() {
-        None => Some(current_cpu()),
+        None => Some(thread::processor_and_node().0),
         Some(mask) if mask.len() < super::allowed().len() => mask.first().copied(),
         Some(_) => None,
     }
@@ -151,7 +139,7 @@ mod tests {
         for &cpu in before.iter().take(4) {
             bind_current_thread(&[cpu]).unwrap();
             assert_eq!(mask_of(0).unwrap(), [cpu]);
-            assert_eq!(current_cpu(), cpu);
+            assert_eq!(thread::processor_and_node().0, cpu);
         }
         bind_current_thread(&before).unwrap();
         assert_eq!(mask_of(0).unwrap(), before);

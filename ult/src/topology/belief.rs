@@ -85,5 +85,5 @@ fn note(mask: Vec<usize>) {
 }
 
 fn caller() -> libc::pid_t {
-    crate::worker::kernel_thread()
+    crate::sys::thread::number()
 }

@@ -1,7 +1,8 @@
 //! The processors that share a last-level cache. The caches are read only when a caller asks for
 //! them, because that takes several files per processor.
 
-use super::{Cpu, cpulist};
+use super::Cpu;
+use crate::sys::cpulist;
 use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::path::Path;

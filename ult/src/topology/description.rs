@@ -24,7 +24,8 @@
 //! describe), and being lenient: a description that is wrong in one line would be believed in all
 //! others.
 
-use super::{Cpu, cpulist, sort_by_place};
+use super::{Cpu, sort_by_place};
+use crate::sys::cpulist;
 use core::fmt::Display;
 use std::collections::{HashMap, HashSet};
 

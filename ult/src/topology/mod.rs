@@ -4,12 +4,10 @@
 //! |---|---|
 //! | `affinity` | the kernel's affinity masks: reading, binding, where am I |
 //! | `sysfs` | core, socket and NUMA node of each processor, from `/sys/devices/system` |
-//! | `cgroup` | CPU quotas of control groups, version 1 and 2 |
 //! | `caches` | who shares a last-level cache |
 //! | `description` | machines described in a text |
 //! | `belief` | a described machine taken for the real one |
 //! | `distance` | how far processors are from each other, and where workers were last seen |
-//! | `cpulist` | the kernel's `0-3,8` notation |
 //!
 //! Nothing is read before the first call that needs it: the library may be loaded into a process
 //! that never uses it. Every read below `/sys` and `/proc` goes through a root directory, so that
@@ -25,17 +23,17 @@
 mod affinity;
 mod belief;
 mod caches;
-mod cgroup;
-mod cpulist;
 mod description;
 pub mod distance;
 mod sysfs;
 #[cfg(test)]
 mod tests;
 
-pub use affinity::{bind_current_thread, current_cpu, current_thread_cpus, num_current_thread_cpus};
+pub use affinity::{bind_current_thread, current_thread_cpus, num_current_thread_cpus};
 pub use belief::believe;
 pub use description::Description;
+
+use crate::sys::cgroup;
 
 use std::path::Path;
 use std::sync::OnceLock;

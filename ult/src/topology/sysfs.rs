@@ -6,7 +6,8 @@
 //! (a container without `/sys`, an odd architecture) makes the machine flat: a core per processor,
 //! socket 0, node 0.
 
-use super::{Cpu, cpulist, sort_by_place};
+use super::{Cpu, sort_by_place};
+use crate::sys::cpulist;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};

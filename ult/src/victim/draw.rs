@@ -13,10 +13,8 @@
 //!   still made two draws in three far.
 //! * Going through the near ones first each time: a thief whose node is idle would ask all of it,
 //!   in vain, before it looks where the work is.
-//!
-//! The generator is Marsaglia's xorshift (three shifts, no multiplication): victims need to be
-//! spread, not to be secret.
 
+use crate::sys::random::XorShift;
 use crate::topology::distance::{self, CpuSite, FARTHEST, SAME_CACHE, SAME_NODE};
 
 /// Draws of 16 that go to victims with a common core or cache.
@@ -31,7 +29,7 @@ pub const MOST: u32 = 16;
 /// A source of random victims for one worker.
 #[derive(Debug)]
 pub struct Draw {
-    state: u64,
+    random: XorShift,
     /// Draws made, to look now and then whether the distances are still right.
     age: u32,
     /// What the distances were computed from.
@@ -46,11 +44,8 @@ impl Draw {
     /// Draws all victims alike. Any seed will do; equal seeds give equal sequences.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        // Workers are seeded 0, 1, 2, ...: mix the bits, or their first draws would be alike. Odd,
-        // so never zero.
-        let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        Self { state: (mixed ^ (mixed >> 32)) | 1, age: 0, seen: (0, 0), reach: Vec::new(), beyond: 1 }
+        // Workers are seeded 0, 1, 2, ...
+        Self { random: XorShift::seeded(seed), age: 0, seen: (0, 0), reach: Vec::new(), beyond: 1 }
     }
 
     /// See [`Selector::set_distances`](super::Selector::set_distances).
@@ -119,7 +114,7 @@ impl Draw {
         assert!(count >= 2, "a thief needs another worker");
         let (mine, from) =
             if me < count { (self.up_to(me + 1) - self.up_to(me), self.up_to(me)) } else { (0, u32::MAX) };
-        let mut drawn = self.below(self.up_to(count) - mine);
+        let mut drawn = self.random.below(self.up_to(count) - mine);
         if drawn >= from {
             drawn += mine;
         }
@@ -148,17 +143,6 @@ impl Draw {
             return known;
         }
         known + ((point - self.up_to(known)) / self.beyond) as usize
-    }
-
-    /// A number below `bound`, which is not zero.
-    #[inline]
-    fn below(&mut self, bound: u32) -> u32 {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        // The high half is the better one; scaling by a product is a division less than a
-        // remainder.
-        (((self.state >> 32) * u64::from(bound)) >> 32) as u32
     }
 }
 

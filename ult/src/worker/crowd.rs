@@ -10,11 +10,12 @@
 
 use core::sync::atomic::Ordering;
 
-use super::Worker;
-use super::registry::GROUPS;
+use crate::gang::eligible;
+use crate::stall::watched::Watched;
 
-/// A worker that runs no other thread's ULTs: a kernel thread that belongs to one thread of a team.
-pub(super) const NOBODY: u32 = 0;
+use super::record::{NOBODY, Worker};
+use super::table::GROUPS;
+
 /// A worker that runs the ULTs of all groups.
 pub(super) const EVERYBODY: u32 = u32::MAX;
 
@@ -61,6 +62,12 @@ impl Worker {
         // ORDERING: Relaxed; as in `accepts`.
         let (mine, theirs) = (self.serves.load(Ordering::Relaxed), victim.serves.load(Ordering::Relaxed));
         mine == theirs && mine != NOBODY && mine != EVERYBODY
+    }
+
+    /// The worker is of a kernel thread of the program from here on: it runs the ULTs of its group.
+    pub(crate) fn serve_own_group(&self) {
+        // ORDERING: Relaxed; see `accepts` and `may_steal_blindly`.
+        self.serves.store(self.group(), Ordering::Relaxed);
     }
 
     /// Makes the worker a shared one of the pool (`true`), or gives it to a single thread
@@ -220,4 +227,18 @@ impl Worker {
     pub(crate) fn has_queued(&self) -> bool {
         !self.gang_deque.is_empty() || !self.ults.is_empty() || self.is_called()
     }
+}
+
+/// For the stall monitor: does an urgent context or ULT wait behind the running code of the worker
+/// with this record? Any thread, async-signal-safe.
+pub fn is_urgent(watched: &'static Watched) -> bool {
+    let worker = Worker::of(watched);
+    // ORDERING: Relaxed; see the type.
+    let suspended = worker.per_switch.urgency.suspended.load(Ordering::Relaxed);
+    suspended || !worker.ults.is_empty() || has_urgent_gang(worker)
+}
+
+fn has_urgent_gang(worker: &Worker) -> bool {
+    let running = worker.per_switch.urgency.running();
+    worker.gang_deque.head_of_deepest().is_some_and(|head| eligible(head, running))
 }

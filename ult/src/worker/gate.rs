@@ -10,14 +10,13 @@ use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use crate::arch;
-use crate::stall::Watched;
+use crate::stall::watched::Watched;
+use crate::sys::arch;
 
-use super::crowd::{EVERYBODY, NOBODY};
-use super::{Worker, at, table_len};
+use super::crowd::EVERYBODY;
+use super::record::{NOBODY, PROGRAM, Worker};
+use super::table::{at, table_len};
 
-/// The worker runs program code, or has no kernel thread; its suspended contexts may be adopted.
-pub(super) const PROGRAM: u32 = 0;
 /// The worker is in the scheduler, or sleeps there.
 const SCHEDULER: u32 = 1;
 /// Another kernel thread is taking contexts away, which takes a few hundred instructions.

@@ -2,7 +2,7 @@
 //!
 //! A mode belongs to the OpenMP thread and not to a stack. All contexts of a thread compute in one
 //! mode, as if each task were a plain call. So the registers change only where a kernel thread goes
-//! from one OpenMP thread to another. [`WorkerOwn::mode_in_force`] names the OpenMP thread whose
+//! from one OpenMP thread to another. `WorkerOwn::mode_in_force` names the OpenMP thread whose
 //! mode the registers hold. The mode of every other thread is in its [`ThreadMode`].
 //!
 //! * *A job or a resumed context*: [`switch_mode`]. It does nothing if the contexts before and
@@ -24,72 +24,12 @@
 //! in which it had waited, although its thread had changed the mode meanwhile. A job got the mode
 //! of an idle runner.
 
-use core::cell::{Cell, UnsafeCell};
 use core::ptr;
 
-use crate::arch::{FpWords, load_fp_words, store_fp_words};
+use crate::sys::arch::{load_fp_words, store_fp_words};
 
-use crate::ult::Ult;
-
-use super::Worker;
-
-/// Holds the floating-point words of an OpenMP thread while another thread's words are in force.
-/// Its address names the thread: contexts with the same address belong together ([`super::Role`]).
-/// It also counts the thread's suspended contexts, for the worker that has them.
-pub(crate) struct ThreadMode {
-    words: UnsafeCell<FpWords>,
-    suspended: Cell<u32>,
-    interrupted: Cell<u32>,
-    newest: Cell<*mut Ult>,
-}
-
-impl ThreadMode {
-    pub(crate) const fn new() -> Self {
-        Self {
-            words: UnsafeCell::new(FpWords::INITIAL),
-            suspended: Cell::new(0),
-            interrupted: Cell::new(0),
-            newest: Cell::new(ptr::null_mut()),
-        }
-    }
-
-    /// Counts a context that a worker suspends, perhaps in the middle of its code. Returns the
-    /// newest context that the thread had suspended before, or null.
-    pub(crate) fn suspends(&self, context: *mut Ult, interrupted: bool) -> *mut Ult {
-        self.suspended.set(self.suspended.get() + 1);
-        self.interrupted.set(self.interrupted.get() + u32::from(interrupted));
-        self.newest.replace(context)
-    }
-
-    /// Counts a context that leaves the suspended contexts of its worker. `below` is what
-    /// `suspends` returned for it. False if a newer context of the thread stays suspended.
-    pub(crate) fn resumes(&self, context: *mut Ult, below: *mut Ult, interrupted: bool) -> bool {
-        self.suspended.set(self.suspended.get() - 1);
-        self.interrupted.set(self.interrupted.get() - u32::from(interrupted));
-        let is_newest = self.is_newest(context);
-        if self.suspended.get() == 0 {
-            self.newest.set(ptr::null_mut());
-        } else if is_newest {
-            self.newest.set(below);
-        }
-        is_newest
-    }
-
-    /// Is this the thread's newest suspended context?
-    pub(crate) fn is_newest(&self, context: *mut Ult) -> bool {
-        ptr::eq(self.newest.get(), context)
-    }
-
-    /// How many contexts of the thread are suspended on the worker that has them.
-    pub(crate) fn suspended(&self) -> u32 {
-        self.suspended.get()
-    }
-
-    /// Is a context of the thread suspended in the middle of its code?
-    pub(crate) fn has_interrupted(&self) -> bool {
-        self.interrupted.get() != 0
-    }
-}
+use super::record::Worker;
+use super::thread_mode::ThreadMode;
 
 /// The code that runs next belongs to `thread`: it computes in the mode of that thread.
 ///
@@ -150,10 +90,10 @@ mod tests {
     use core::cell::Cell;
     use core::ptr::NonNull;
 
-    use crate::arch::{FpState, fp_state, set_fp_state};
     use crate::gang::GangTag;
     use crate::sched::{Job, SearchScope, Wait, wait};
     use crate::spawn::{SpawnGroup, UltStart, plain};
+    use crate::sys::arch::{FpState, fp_state, set_fp_state};
     use crate::worker;
 
     /// Flush to zero.

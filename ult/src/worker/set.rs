@@ -3,8 +3,9 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
-use super::registry::{TABLE, at};
-use super::{Worker, register_current};
+use super::record::Worker;
+use super::table::{TABLE, at};
+use super::words::here;
 
 /// Workers by their indices.
 ///
@@ -24,7 +25,7 @@ impl WorkerSet {
     /// lose the context to another one afterwards ([`crate::sched`]'s `handoff`): such contexts are
     /// polled there.
     pub fn add_current(&self) {
-        let worker = register_current();
+        let worker = here();
         let index = worker.index() as usize;
         match self.words.get(index / 64) {
             // ORDERING: Relaxed; the worker itself has added it, with a fence. No thread takes it
@@ -48,7 +49,7 @@ impl WorkerSet {
     #[must_use]
     pub fn wake(&self, sleepers: &AtomicU32) -> bool {
         // ORDERING: SeqCst, pairs with the fence in `add_current`, and with the increment of the
-        // counter (`sched::announce`).
+        // counter (`idle::announce`).
         fence(Ordering::SeqCst);
         // ORDERING: Relaxed, all four; ordered by the fence.
         if !self.is_used.load(Ordering::Relaxed) || sleepers.load(Ordering::Relaxed) == 0 {

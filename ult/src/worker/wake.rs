@@ -13,9 +13,11 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 
-use crate::sched::SOUGHT_COUNTERS;
+use crate::sched::spin_policy::count_awake;
+use crate::sched::suspended::SOUGHT_COUNTERS;
 
-use super::Worker;
+use super::record::Worker;
+use super::words::current;
 
 /// A bit in the word of [`Worker::returning`]: a thread here has a signal to handle.
 pub(crate) const SIGNALS: usize = 1;
@@ -48,7 +50,7 @@ impl Worker {
     /// scheduler, or comes there next, and looks by itself.
     #[inline]
     pub fn wake_other(&self) {
-        if !super::current().is_some_and(|me| ptr::eq(me, self)) {
+        if !current().is_some_and(|me| ptr::eq(me, self)) {
             self.wake();
         }
     }
@@ -58,14 +60,14 @@ impl Worker {
     /// for the processor that it gave.
     #[inline]
     pub(crate) fn unpark(&self) -> bool {
-        self.parker.unpark_and(|| crate::sched::count_awake(true))
+        self.parker.unpark_and(|| count_awake(true))
     }
 
     /// [`Worker::unpark`] for a caller that has passed a full fence since it published what the
     /// worker should look at.
     #[inline]
     pub(crate) fn unpark_behind_fence(&self) -> bool {
-        self.parker.unpark_behind_fence(|| crate::sched::count_awake(true))
+        self.parker.unpark_behind_fence(|| count_awake(true))
     }
 
     /// Calls the worker for a job for which no sleeping worker was found. A thread that waits here

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::process::{Command, Output};
 use std::{env, ptr};
-use ult::arch::{FpState, fp_state, prepare, switch};
 use ult::stack;
+use ult::sys::arch::{FpState, fp_state, prepare, switch};
 
 /// Names the part that a re-executed test binary plays; see [`child`].
 const ROLE: &str = "ULT_TEST_ROLE";

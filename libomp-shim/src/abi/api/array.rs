@@ -6,6 +6,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use ult::sys::memory::LEAST_PAGE as PAGE;
+
 use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use crate::omp::depend::{Dependence, DependenceKind};
@@ -19,8 +21,6 @@ use crate::omp::thread::CurrentThread;
 
 /// Storage of arrays that is ours, by its address.
 static OWN: Mutex<BTreeMap<usize, Layout>> = Mutex::new(BTreeMap::new());
-
-const PAGE: usize = 4096;
 
 fn own<T>(work: impl FnOnce(&mut BTreeMap<usize, Layout>) -> T) -> T {
     work(&mut OWN.lock().unwrap_or_else(PoisonError::into_inner))

@@ -266,7 +266,7 @@ fn calling_thread() -> *mut ThreadprivateCopies {
     if !known.is_null() {
         return known.cast();
     }
-    let main = ult::worker::is_main_kernel_thread() && ult::worker::runs_with_own_storage();
+    let main = ult::sys::thread::is_main() && ult::worker::runs_with_own_storage();
     let copies = Box::into_raw(Box::new(ThreadprivateCopies { main, of: HashMap::new() }));
     // SAFETY: as above.
     unsafe { libc::pthread_setspecific(key, copies.cast()) };

@@ -14,7 +14,9 @@
 use core::ffi::c_void;
 use core::ptr::null_mut;
 
-use super::partition::{PAGE, Placing};
+use ult::sys::memory::LEAST_PAGE as PAGE;
+
+use super::partition::Placing;
 
 /// What precedes every block.
 #[derive(Clone, Copy)]

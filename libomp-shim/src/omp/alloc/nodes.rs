@@ -21,6 +21,8 @@ use std::fs::read_to_string;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use ult::sys::cpulist;
+
 use crate::omp::affinity::topology;
 
 /// A memory space, as far as it matters where the memory is.
@@ -90,23 +92,13 @@ pub(super) fn of_space(space: MemorySpace) -> Option<&'static [usize]> {
     if space == MemorySpace::Default { None } else { machine().spaces.get(&space).map(Vec::as_slice) }
 }
 
-/// The node that the caller runs on; 0 where the kernel does not tell.
-pub(super) fn here() -> usize {
-    let (mut cpu, mut node): (libc::c_uint, libc::c_uint) = (0, 0);
-    // SAFETY: both may be written; the third may be null.
-    let refused = unsafe {
-        libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, core::ptr::null_mut::<libc::c_void>())
-    };
-    if refused == 0 { node as usize } else { 0 }
-}
-
 /// The one of `nodes`, not empty, that is nearest to node `here`.
 pub(super) fn nearest(nodes: &[usize], here: usize) -> usize {
     if nodes.contains(&here) {
         return here;
     }
     let figures = read_to_string(format!("/sys/devices/system/node/node{here}/distance")).unwrap_or_default();
-    let online = list(&read_to_string("/sys/devices/system/node/online").unwrap_or_default());
+    let online = cpulist::parse(&read_to_string("/sys/devices/system/node/online").unwrap_or_default());
     let distances: HashMap<usize, u32> =
         online.into_iter().zip(figures.split_whitespace().map_while(|figure| figure.parse().ok())).collect();
     nodes.iter().copied().min_by_key(|node| distances.get(node).copied().unwrap_or(u32::MAX)).unwrap_or(here)
@@ -185,15 +177,6 @@ fn standing_out(space: MemorySpace, facts: &[Facts]) -> Option<Vec<usize>> {
     stands_out.then(|| facts.iter().filter(|f| rate(f) == best).map(|f| f.node).collect())
 }
 
-/// `0-3,8`.
-fn list(text: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse::<usize>().ok()?..=last.trim().parse::<usize>().ok()?)
-    };
-    text.trim().split(',').filter_map(range).flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,10 +219,10 @@ mod tests {
     fn files_are_understood() {
         assert_eq!(size("\nNode 0 MemTotal:       8000000 kB\nNode 0 MemFree: 1 kB\n"), 8_000_000);
         assert_eq!(size("nothing"), 0);
-        assert_eq!(list("0-2,8\n"), [0, 1, 2, 8]);
+        assert_eq!(cpulist::parse("0-2,8\n"), [0, 1, 2, 8]);
         assert_eq!(mask(&[0, 65])[..2], [1, 2]);
         assert_eq!(mask(&[1030]).len(), 17);
-        let here = here();
+        let here = ult::sys::thread::processor_and_node().1;
         assert!(!ordinary().is_empty());
         assert_eq!(nearest(&[here], here), here);
         assert_eq!(nearest(&[7], here), 7);

@@ -20,6 +20,9 @@
 use core::ffi::c_void;
 use core::ops::Range;
 
+use ult::sys::memory::LEAST_PAGE as PAGE;
+use ult::sys::thread;
+
 use super::nodes::{self, MemorySpace};
 
 /// The trait's value.
@@ -38,7 +41,6 @@ pub(super) struct Placing {
     pub space: MemorySpace,
 }
 
-pub(super) const PAGE: usize = 4096;
 const MPOL_PREFERRED: i32 = 1;
 const MPOL_INTERLEAVE: i32 = 3;
 /// Since Linux 5.15.
@@ -68,7 +70,7 @@ impl Placing {
             return; // pages of its own for another reason
         }
         let nodes = nodes::of_space(self.space).unwrap_or_else(nodes::ordinary);
-        for order in orders(self.partition, bytes, nodes, nodes::here()) {
+        for order in orders(self.partition, bytes, nodes, thread::processor_and_node().1) {
             order.give(base);
         }
     }

@@ -61,5 +61,5 @@ use super::extension::check::{is_active, is_on};
 /// Is misuse noted? Not in the child of a fork: it has the notes of threads that do not exist
 /// there, and perhaps a lock that one of them held.
 pub fn is_noted() -> bool {
-    is_active() && ult::pool::generation() == 0
+    is_active() && ult::sys::fork::generation() == 0
 }

@@ -127,7 +127,7 @@ pub fn begins(what: impl FnOnce() -> CodeWaitTarget, held: bool) -> Option<u64> 
     }
     let what = what();
     super::rounds::begin_alone();
-    let holds = if held { ult::worker::kernel_thread() } else { 0 };
+    let holds = if held { ult::sys::thread::number() } else { 0 };
     let task = CurrentThread::if_known().map(|here| here.task);
     Some(with(|book| {
         let (whose, itself) = book.whose(task);

@@ -44,6 +44,8 @@ use core::ops::{Deref, DerefMut, Range};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
+use ult::sys::memory::LEAST_PAGE;
+
 use super::env::{self, DeviceKinds, TargetOffload};
 use super::extension::tools;
 use super::extension::tools::device::{DeviceOp, ToolDataOp};
@@ -161,8 +163,6 @@ impl Drop for TableGuard<'_> {
 
 /// The least alignment of copies in bytes: that of a cache line and of the widest vector.
 const ALIGN: usize = 64;
-/// The largest alignment that a copy keeps: no program relies on more than a page.
-const PAGE: usize = 4096;
 
 impl DeviceSlot {
     /// A device of this process with an empty mapping table.
@@ -240,7 +240,7 @@ impl DeviceSlot {
         host: usize,
         size: usize,
     ) -> Result<(DeviceAddress, DeviceAddress), DeviceFailure> {
-        let align = (1 << host.trailing_zeros().min(PAGE.trailing_zeros())).max(ALIGN);
+        let align = (1 << host.trailing_zeros().min(LEAST_PAGE.trailing_zeros())).max(ALIGN);
         let before = host % ALIGN;
         let Some(room) = size.checked_add(before) else {
             return Err(DeviceFailure(format!("{size} bytes are more than there are").into()));

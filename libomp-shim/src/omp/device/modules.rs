@@ -9,6 +9,8 @@ use core::ffi::{CStr, c_int, c_void};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ult::sys::hash;
+
 /// Type of the note with the build identifier, and its name.
 const BUILD_ID: u32 = 3;
 const GNU: &[u8] = b"GNU\0";
@@ -24,23 +26,6 @@ pub struct RankModule {
     pub identity: u64,
     /// Its file's name, for messages; empty for the executable.
     pub name: String,
-}
-
-/// A number for bytes that differs when they do, as far as 64 bits can tell (FNV-1a, by words).
-/// Never 0.
-pub fn hash(seed: u64, bytes: &[u8]) -> u64 {
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    let mut hash = BASIS ^ seed.rotate_left(17);
-    let mut mix = |word: u64| {
-        hash = (hash ^ word).wrapping_mul(PRIME);
-        hash ^= hash >> 29;
-    };
-    let (words, rest) = bytes.as_chunks::<{ size_of::<u64>() }>();
-    words.iter().for_each(|word| mix(u64::from_ne_bytes(*word)));
-    rest.iter().for_each(|&byte| mix(u64::from(byte) | 0x100));
-    mix(bytes.len() as u64);
-    hash.max(1)
 }
 
 #[derive(Default)]
@@ -84,12 +69,12 @@ unsafe fn identity(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> u
     };
     let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
     if let Some(id) = notes.map(|h| bytes(h, usize::MAX)).find_map(build_id) {
-        return hash(1, id);
+        return hash::of_bytes(1, id);
     }
     let code = headers.iter().filter(|h| {
         h.p_type == libc::PT_LOAD && h.p_flags & (libc::PF_X | libc::PF_R) == libc::PF_X | libc::PF_R
     });
-    code.fold(2, |seed, h| hash(seed, bytes(h, ENOUGH)))
+    code.fold(2, |seed, h| hash::of_bytes(seed, bytes(h, ENOUGH)))
 }
 
 /// Calls `visit` for each object, with the extent of its segments, until it answers true.
@@ -107,7 +92,7 @@ fn each(visit: &mut dyn FnMut(&libc::dl_phdr_info, &[libc::Elf64_Phdr]) -> bool)
     }
     let mut visit: Visit<'_> = visit;
     // SAFETY: the callback gets a pointer to `visit`, which outlives the call.
-    unsafe { ult::loader::walk(look, (&raw mut visit).cast()) };
+    unsafe { ult::sys::loader::walk(look, (&raw mut visit).cast()) };
 }
 
 fn name(info: &libc::dl_phdr_info) -> String {
@@ -174,12 +159,12 @@ mod tests {
 
     #[test]
     fn an_address_is_found_again_by_identity_and_offset() {
-        for address in [hash as *const () as usize, libc::getpid as *const () as usize] {
+        for address in [hash::of_bytes as *const () as usize, libc::getpid as *const () as usize] {
             let (identity, offset) = place(address).expect("a module");
             assert_eq!(base(identity).map(|base| base + offset as usize), Some(address));
         }
         assert_eq!((at(8), base(1)), (None, None));
-        let (ours, libc) = (at(hash as *const () as usize), at(libc::getpid as *const () as usize));
+        let (ours, libc) = (at(hash::of_bytes as *const () as usize), at(libc::getpid as *const () as usize));
         assert_ne!(ours.map(|m| m.identity), libc.map(|m| m.identity));
     }
 
@@ -200,18 +185,5 @@ mod tests {
         notes.extend(note(3, b"GNU\0", &[7; 20]));
         assert_eq!(build_id(&notes), Some(&[7; 20][..]));
         assert_eq!(build_id(&notes[..20]), None);
-    }
-
-    #[test]
-    fn hashes_see_every_byte_and_the_length() {
-        let text: Vec<u8> = (0..67).collect();
-        let whole = hash(0, &text);
-        for at in 0..text.len() {
-            let mut other = text.clone();
-            other[at] ^= 1;
-            assert_ne!(hash(0, &other), whole, "{at}");
-        }
-        assert_ne!(hash(0, &[0; 8]), hash(0, &[0; 16]));
-        assert_ne!(hash(1, &text), whole);
     }
 }

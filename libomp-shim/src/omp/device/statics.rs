@@ -13,7 +13,7 @@ struct Question {
 pub fn contains(range: &Range<usize>) -> bool {
     let mut question = Question { range: range.clone(), found: false };
     // SAFETY: the callback gets the question, which outlives the call.
-    unsafe { ult::loader::walk(look, (&raw mut question).cast()) };
+    unsafe { ult::sys::loader::walk(look, (&raw mut question).cast()) };
     question.found
 }
 

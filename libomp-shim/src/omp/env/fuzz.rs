@@ -11,6 +11,8 @@
 use std::time::{Duration, Instant};
 
 use super::judges::reads;
+use ult::sys::random::XorShift;
+
 use super::places::{PlacesSpec, places};
 
 const VARIABLES: &str = include_str!("../../../variables.tsv");
@@ -56,14 +58,11 @@ const TOKENS: [&str; 34] = [
     "true",
 ];
 
-struct FuzzChance(u64);
+struct FuzzChance(XorShift);
 
 impl FuzzChance {
     fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as usize
+        (self.0.draw() % end as u64) as usize
     }
 
     fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
@@ -74,7 +73,8 @@ impl FuzzChance {
 /// Calls `one` for as long as it is meant to be.
 fn many(usual: u64, mut one: impl FnMut(&mut FuzzChance)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let mut chance = FuzzChance(number("GANGWAY_FUZZ_SEED").unwrap_or(0).wrapping_add(0x2545_F491_4F6C_DD1D));
+    let seed = number("GANGWAY_FUZZ_SEED").unwrap_or(0).wrapping_add(0x2545_F491_4F6C_DD1D);
+    let mut chance = FuzzChance(XorShift::new(seed));
     let end = number("GANGWAY_FUZZ_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut done = 0;
     while end.map_or(done < usual, |end| Instant::now() < end) {

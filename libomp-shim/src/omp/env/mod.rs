@@ -178,7 +178,7 @@ pub fn settings_for_query() -> Option<&'static Settings> {
 #[inline(never)]
 fn read_unless_reader() -> Option<&'static Settings> {
     // ORDERING: Relaxed; the thread's own pointer is only here if it has stored it.
-    (READER.load(Ordering::Relaxed) != ult::arch::thread_pointer()).then(read)
+    (READER.load(Ordering::Relaxed) != ult::sys::arch::thread_pointer()).then(read)
 }
 
 /// Reads the environment at the first call, and prints complaints about wrong values, and what
@@ -186,12 +186,14 @@ fn read_unless_reader() -> Option<&'static Settings> {
 /// signal handlers. The thread that reads waits for none of them.
 fn read() -> &'static Settings {
     // ORDERING: Relaxed, both; `SETTINGS` publishes what is read.
-    if READER.compare_exchange(0, ult::arch::thread_pointer(), Ordering::Relaxed, Ordering::Relaxed).is_err()
+    if READER
+        .compare_exchange(0, ult::sys::arch::thread_pointer(), Ordering::Relaxed, Ordering::Relaxed)
+        .is_err()
     {
         loop {
             match SETTINGS.get() {
                 Some(settings) => return settings,
-                None => ult::park::give_core(),
+                None => ult::sys::thread::give_core(),
             }
         }
     }
@@ -212,7 +214,7 @@ fn read() -> &'static Settings {
 /// not have.
 pub fn forget_reader_after_fork() {
     // ORDERING: Relaxed, here and there; the child has one thread.
-    if SETTINGS.get().is_none() && READER.load(Ordering::Relaxed) != ult::arch::thread_pointer() {
+    if SETTINGS.get().is_none() && READER.load(Ordering::Relaxed) != ult::sys::arch::thread_pointer() {
         memory::forget_owner_after_fork();
         READER.store(0, Ordering::Relaxed);
     }

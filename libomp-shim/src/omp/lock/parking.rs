@@ -26,6 +26,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use ult::sched::{ReadyOrder, Spin, Wait};
+use ult::sys::clock;
 use ult::worker::{self, Worker};
 
 use super::{CHECKED, LOCKED, Lock, QUEUED};
@@ -102,14 +103,14 @@ impl Bucket {
     }
 
     fn enter(&self) -> Locked<'_> {
-        let generation = ult::pool::generation();
+        let generation = ult::sys::fork::generation();
         let mut turns = 0u32;
         while !self.try_enter(generation + 1) {
             turns += 1;
             if turns.is_multiple_of(64) {
-                ult::park::give_core(); // the holder may have lost its own core
+                ult::sys::thread::give_core(); // the holder may have lost its own core
             } else {
-                ult::arch::pause();
+                ult::sys::arch::pause();
             }
         }
         let locked = Locked { bucket: self };
@@ -208,8 +209,8 @@ pub(super) fn acquire(lock: &Lock) {
 /// As [`acquire`]. False in the child of a fork(2) that another context of this kernel thread made
 /// meanwhile; the record is forgotten there.
 fn acquire_in_this_process(lock: &Lock) -> bool {
-    let generation = ult::pool::generation();
-    let forked = || ult::pool::generation() != generation;
+    let generation = ult::sys::fork::generation();
+    let forked = || ult::sys::fork::generation() != generation;
     let waiter = Waiter {
         lock,
         worker: worker::register_current(),
@@ -321,19 +322,11 @@ fn is_due(waiter: &Waiter) -> bool {
     if ult::mutant!(lock_unfair) {
         return false;
     }
-    let now = micros();
+    let now = clock::micros().max(1);
     // SAFETY: the bucket is locked.
     let since = unsafe { &mut *waiter.nudged_at.get() };
     if *since == 0 {
         *since = now;
     }
     now - *since >= FAIR_AFTER
-}
-
-/// Microseconds of the monotonic clock, at least 1.
-fn micros() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid out pointer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
-    (t.tv_sec as u64 * 1_000_000 + t.tv_nsec as u64 / 1000).max(1)
 }

@@ -48,8 +48,8 @@ use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ult::pool;
 use ult::sched::{Job, SearchScope, Spin, Wait};
+use ult::sys::fork;
 use ult::worker::Worker;
 
 use super::super::device::rank::remote::lock;
@@ -77,7 +77,7 @@ pub struct Server {
     workers: Mutex<Vec<&'static Worker>>,
     /// The team, once it runs.
     team: AtomicPtr<Team>,
-    /// 0: there is none; else the process that has it, as [`pool::generation`] counts them, and
+    /// 0: there is none; else the process that has it, as [`fork::generation`] counts them, and
     /// one.
     begun: AtomicU32,
     /// The kernel thread that was made for it.
@@ -122,7 +122,7 @@ impl Server {
     pub fn is_lost(&self) -> bool {
         // ORDERING: Relaxed; a forked child sees what its parent wrote before.
         let begun = self.begun.load(Ordering::Relaxed);
-        begun != 0 && begun != pool::generation() + 1
+        begun != 0 && begun != fork::generation() + 1
     }
 
     /// Takes work, which a task begins soon. Any thread, also inside of the bridge.
@@ -189,7 +189,7 @@ impl Server {
     /// Says that the team will begin without further ado; the first to say so gets true.
     pub fn announce(&self) -> bool {
         // ORDERING: Relaxed; only who is first matters.
-        self.begun.compare_exchange(0, pool::generation() + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.begun.compare_exchange(0, fork::generation() + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Sees to it that there is a team, on a kernel thread of its own if there is none yet.

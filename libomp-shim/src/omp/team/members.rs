@@ -48,14 +48,14 @@ impl Team {
     /// region. The members' processors have these lines; they arrive while the forking thread does
     /// other work.
     pub fn expect_start(&self) {
-        ult::arch::fetch_to_write(ptr::from_ref(&self.start).cast());
-        ult::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
+        ult::sys::arch::fetch_to_write(ptr::from_ref(&self.start).cast());
+        ult::sys::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
     }
 
     /// As [`Team::expect_start`], for a member of a team of ULTs that has started. Fetches the line
     /// in which the member is counted when it has left.
     pub fn expect_end(&self) {
-        ult::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
+        ult::sys::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
     }
 
     /// The event for a race detector that orders the work of the members before the code of thread

@@ -11,8 +11,8 @@
 use core::ops::Range;
 use core::ptr;
 
-use ult::arch::FpState;
 use ult::sched::Spin;
+use ult::sys::arch::FpState;
 use ult::worker::Worker;
 
 use super::super::affinity::PlaceAssignment;

@@ -160,7 +160,7 @@ impl Team {
     pub fn await_visitors(&self) {
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {
-            ult::park::give_core();
+            ult::sys::thread::give_core();
         }
     }
 }

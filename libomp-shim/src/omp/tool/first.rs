@@ -91,12 +91,12 @@ fn is_of_this_process(teller: u64) -> bool {
 }
 
 fn generation() -> u64 {
-    u64::from(ult::pool::generation()) & (u64::MAX >> THREAD_BITS)
+    u64::from(ult::sys::fork::generation()) & (u64::MAX >> THREAD_BITS)
 }
 
 /// The calling OpenMP thread, or the kernel thread that has not met OpenMP, and its process.
 fn teller() -> u64 {
-    let kernel = || ult::worker::kernel_thread() as u64 * 2;
+    let kernel = || ult::sys::thread::number() as u64 * 2;
     let thread = CurrentThread::if_known().map_or_else(kernel, |here| ptr::from_ref(here.thread) as u64);
     thread & ((1 << THREAD_BITS) - 1) | generation() << THREAD_BITS
 }

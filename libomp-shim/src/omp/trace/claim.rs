@@ -62,13 +62,7 @@ fn age() -> Option<Duration> {
     let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
     // SAFETY: asks only.
     let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&n| n > 0)?;
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for the answer.
-    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) } != 0 {
-        return None;
-    }
-    let now = Duration::new(now.tv_sec.try_into().ok()?, now.tv_nsec.try_into().ok()?);
-    now.checked_sub(Duration::from_millis(ticks * 1000 / per_second))
+    ult::sys::clock::since_boot()?.checked_sub(Duration::from_millis(ticks * 1000 / per_second))
 }
 
 /// In the child of a fork: the file is its parent's. Only closes the descriptor, if it is a socket

@@ -5,7 +5,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use ult::arch;
+use ult::sys::arch;
+pub use ult::sys::clock::nanos;
 
 /// Is [`arch::ticks`] an even clock? 1: yes.
 static EVEN: AtomicU64 = AtomicU64::new(0);
@@ -17,14 +18,6 @@ static START_NANOS: AtomicU64 = AtomicU64::new(0);
 pub fn now() -> u64 {
     // ORDERING: Relaxed; set before anything is recorded.
     if EVEN.load(Ordering::Relaxed) != 0 { arch::ticks() } else { nanos() }
-}
-
-/// Nanoseconds of the monotonic clock.
-pub fn nanos() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid out pointer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
 /// The time `after` nanoseconds after `ticks`, which are now, by the average rate of the clock

@@ -121,7 +121,7 @@ fn put_shared(event: TraceEvent) {
     let (place, lock) = &SHARED;
     // ORDERING: Acquire, pairs with the Release below.
     while lock.swap(true, Ordering::Acquire) {
-        ult::arch::pause();
+        ult::sys::arch::pause();
     }
     // ORDERING: Relaxed; under the lock.
     let mut lane = place.load(Ordering::Relaxed);
@@ -171,7 +171,7 @@ impl Lane {
         if memory.is_null() {
             super::report::fatal("GANGWAY_TRACE: no memory is left for a thread's events");
         }
-        let thread = ult::worker::kernel_thread();
+        let thread = ult::sys::thread::number();
         let (first, last, lost) =
             (AtomicPtr::new(ptr::null_mut()), Cell::new(ptr::null_mut()), AtomicU64::new(0));
         let lane = Self {

@@ -7,7 +7,7 @@
 use core::cell::Cell;
 use core::ffi::CStr;
 
-use ult::{proc_file, worker};
+use ult::sys::{proc_file, thread};
 
 use super::clock;
 
@@ -44,7 +44,7 @@ impl RunDelay {
         // Set first: a signal handler may record an event before this function returns.
         self.next.set(clock::ticks_after(ticks, READING_INTERVAL));
         let now = proc_file::parse_start(FILE, parse_run_delay)?;
-        let thread = worker::kernel_thread();
+        let thread = thread::number();
         let is_same = self.thread.replace(thread) == thread;
         let delay = now.saturating_sub(self.at_reading.replace(now));
         (is_same && delay >= MIN_RUN_DELAY).then_some(delay)

@@ -37,7 +37,7 @@ use crate::omp::thread::CurrentThread;
 
 use super::WorkShare;
 
-/// Time of a chunk, in ticks ([`ult::arch::ticks`]), up to which the chunk is quick. Derived: some
+/// Time of a chunk, in ticks ([`ult::sys::arch::ticks`]), up to which the chunk is quick. Derived: some
 /// 100 ns, a fraction of the time that the counter costs if many threads use it.
 const QUICK_CHUNK_TICKS: u64 = 256;
 /// Largest number of chunks in a batch. Chosen: one addition to the counter then serves many
@@ -220,7 +220,7 @@ impl Batch {
         }
         self.taken = count;
         if self.pause == 0 && self.is_worth_it(u64::from(here.team().size())) {
-            self.since = ult::arch::ticks();
+            self.since = ult::sys::arch::ticks();
         }
         first
     }
@@ -245,7 +245,7 @@ impl Batch {
         if self.pause != 0 {
             self.pause -= 1;
         } else if self.since != 0 {
-            self.judge(ult::arch::ticks().wrapping_sub(self.since));
+            self.judge(ult::sys::arch::ticks().wrapping_sub(self.since));
         }
         self.size.min(self.left() / (SHARES_PER_BATCH * threads)).max(1)
     }

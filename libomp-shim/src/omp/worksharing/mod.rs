@@ -285,7 +285,7 @@ fn comes_soon(done: impl Fn() -> bool) -> bool {
     let looks = if ult::sched::has_others_here() { 0 } else { LOOKS_BEFORE_WAIT };
     (0..looks).any(|look| {
         if look >= QUICK_LOOKS {
-            ult::arch::pause();
+            ult::sys::arch::pause();
         }
         done()
     })

@@ -218,13 +218,8 @@ mod tests {
 
     /// A small generator of test cases: mostly small numbers, now and then the largest.
     fn cases() -> impl Iterator<Item = (u64, u64, u64)> {
-        let mut x = 0x2545_F491_4F6C_DD1Du64;
-        let mut draw = move |below: u64| {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            x % below
-        };
+        let mut random = ult::sys::random::XorShift::new(0x2545_F491_4F6C_DD1D);
+        let mut draw = move |below: u64| random.draw() % below;
         (0..4000).map(move |_| (1 + draw(300), 1 + draw(20), 1 + draw(40)))
     }
 

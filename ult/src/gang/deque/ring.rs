@@ -5,7 +5,7 @@
 //! their number.
 
 use crate::gang::GangTag;
-use crate::sync::{AtomicIsize, AtomicPtr, AtomicUsize, Ordering, fence};
+use crate::sys::sync::{AtomicIsize, AtomicPtr, AtomicUsize, Ordering, fence};
 use core::ptr::{self, NonNull};
 
 /// Length of a ring's first buffer, a power of two. Models get a short one, so that they soon reuse
@@ -79,7 +79,7 @@ impl<T> RingRing<T> {
         let (tail, buffer) = (self.tail.load(Ordering::Relaxed), self.buffer.load(Ordering::Relaxed));
         // SAFETY: window rule: null before the first push, else alive as long as the queue.
         if let Some(buffer) = unsafe { buffer.as_ref() } {
-            crate::arch::fetch_to_write(ptr::from_ref(buffer.slot(tail)).cast());
+            crate::sys::arch::fetch_to_write(ptr::from_ref(buffer.slot(tail)).cast());
         }
     }
 

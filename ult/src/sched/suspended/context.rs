@@ -4,9 +4,10 @@
 
 use core::sync::atomic::AtomicU32;
 
-use super::super::{Job, ReadyOrder, SearchScope, Spin, Wait, WaitTraits};
+use crate::sched::request::{Job, ReadyOrder, SearchScope, Wait, WaitTraits};
+use crate::sched::spin_policy::Spin;
 use crate::ult::Ult;
-use crate::worker::{Locals, Role};
+use crate::worker::role::{Locals, Role};
 
 type Ready = *const (dyn Fn() -> bool + 'static);
 type Seek = *const (dyn Fn(SearchScope) -> Option<Job> + 'static);
@@ -16,11 +17,11 @@ type Seek = *const (dyn Fn(SearchScope) -> Option<Job> + 'static);
 /// is among the suspended contexts.
 #[derive(Clone, Copy)]
 pub(crate) struct SuspendedContext {
-    pub(in crate::sched) ult: *mut Ult,
-    pub(in crate::sched) role: Role,
+    pub(crate) ult: *mut Ult,
+    pub(crate) role: Role,
     ready: Ready,
     pub(super) seek: Option<Seek>,
-    pub(in crate::sched) sleepers: Option<*const AtomicU32>,
+    pub(crate) sleepers: Option<*const AtomicU32>,
     pub(super) spin: Spin,
     /// The resume rank, see [`WaitTraits::rank`]. It is [`RANK_OF_YIELDING`] if the context yields
     /// or was interrupted.
@@ -35,7 +36,7 @@ pub(crate) struct SuspendedContext {
     takes_any_task: bool,
     /// The context of the same thread that was suspended just before this one. Null if there was
     /// none.
-    pub(in crate::sched) below: *mut Ult,
+    pub(crate) below: *mut Ult,
     /// The order in which contexts become ready, if it is known.
     pub(super) order: Option<ReadyOrder>,
     /// The context was interrupted in program code, and does not wait for a condition.
@@ -47,7 +48,7 @@ pub(crate) struct SuspendedContext {
 pub(super) const RANK_OF_YIELDING: u32 = u32::MAX;
 
 impl SuspendedContext {
-    pub(in crate::sched) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, traits: WaitTraits) -> Self {
+    pub(crate) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, traits: WaitTraits) -> Self {
         let erase = |seek: &dyn Fn(SearchScope) -> Option<Job>| {
             // SAFETY: only the lifetime is erased; see below.
             unsafe { core::mem::transmute::<*const (dyn Fn(SearchScope) -> Option<Job> + '_), Seek>(seek) }
@@ -75,7 +76,7 @@ impl SuspendedContext {
 
     /// A context that can be resumed at any time. It was interrupted in program code to let others
     /// run.
-    pub(in crate::sched) fn interrupted(ult: *mut Ult, role: Role) -> Self {
+    pub(crate) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, RANK_OF_YIELDING);
         let (yields, finished, alone, synchronizes, takes_any_task, interrupted) =
             (false, false, false, false, false, true);
@@ -103,14 +104,14 @@ impl SuspendedContext {
     /// context that waits between two regions has a counter of sleepers. A context that was
     /// suspended in the code of an OpenMP thread has [`Locals`] that are not the default. The idle
     /// loop of a kernel thread of the pool has neither.
-    pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
+    pub(crate) fn runs_for_a_thread(&self) -> bool {
         // SAFETY: the entry is on a list of suspended contexts. So its context is suspended, and
         // its descriptor holds the locals with which the context left its stack.
         self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
     }
 
     /// Is the context ready? `newest` says whether this is the newest entry of its list.
-    pub(in crate::sched) fn is_ready(&self, newest: bool) -> bool {
+    pub(crate) fn is_ready(&self, newest: bool) -> bool {
         // SAFETY: the entry is among the suspended contexts, so the closure is alive (see the
         // type).
         (self.yields && !newest) || unsafe { (*self.ready)() }

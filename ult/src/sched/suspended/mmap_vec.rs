@@ -13,13 +13,11 @@ use core::mem::offset_of;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
 
+use crate::sys::memory::LEAST_PAGE;
+
 /// Bytes of the first piece of memory, which doubles from then on. Chosen: room for about 80
 /// suspended contexts; any value from 4 KiB to 64 KiB will do.
 const FIRST_BYTES: usize = 16 << 10;
-
-/// Bytes in a page. The vector asks for memory in multiples of this. A kernel with larger pages
-/// rounds up. Given: by the kernel.
-const PAGE_BYTES: usize = 4096;
 
 /// A vector in memory from the kernel; see the module.
 pub(super) struct MmapVec<T> {
@@ -67,9 +65,9 @@ impl<T> MmapVec<T> {
     }
 
     fn grow(&mut self) -> bool {
-        let before = (self.capacity * size_of::<T>()).next_multiple_of(PAGE_BYTES);
+        let before = (self.capacity * size_of::<T>()).next_multiple_of(LEAST_PAGE);
         let bytes = if self.capacity == 0 {
-            FIRST_BYTES.max(size_of::<T>().next_multiple_of(PAGE_BYTES))
+            FIRST_BYTES.max(size_of::<T>().next_multiple_of(LEAST_PAGE))
         } else {
             2 * before
         };
@@ -95,7 +93,7 @@ impl<T> MmapVec<T> {
     /// [`MmapVec::reserve`].
     pub(super) fn push(&mut self, item: T) {
         if !self.reserve(1) {
-            crate::fatal("the kernel has no memory for the list of suspended contexts");
+            crate::sys::fatal("the kernel has no memory for the list of suspended contexts");
         }
         // SAFETY: within the capacity.
         unsafe { self.items.add(self.length).write(item) };
@@ -169,7 +167,7 @@ impl<T> Drop for MmapVec<T> {
             unsafe {
                 libc::munmap(
                     self.memory.cast(),
-                    (self.capacity * size_of::<T>()).next_multiple_of(PAGE_BYTES),
+                    (self.capacity * size_of::<T>()).next_multiple_of(LEAST_PAGE),
                 )
             };
         }

@@ -5,7 +5,7 @@
 //! its suspended contexts that have not finished. It *binds* the worker, which starts only ULTs
 //! that are eligible for it. The order of gangs lives in [`crate::gang`].
 
-use super::SuspendedContext;
+use super::context::SuspendedContext;
 use crate::gang::GangTag;
 
 /// The strictest gang of a worker, and how many of the contexts that have not finished are of that

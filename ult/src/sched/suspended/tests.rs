@@ -1,7 +1,7 @@
 //! Tests of the suspended contexts of a worker.
 
-use super::super::{ReadyOrder, Wait, WaitTraits};
 use super::*;
+use crate::sched::request::{ReadyOrder, Wait, WaitTraits};
 use core::cell::{Cell, RefCell};
 use core::ptr;
 

@@ -21,7 +21,7 @@
 //! too few other contexts in the list can start tasks, a context from here is added to the list
 //! (`SuspendedContexts::poll_another`).
 
-use super::SuspendedContext;
+use super::context::SuspendedContext;
 use super::mmap_vec::MmapVec;
 
 /// The contexts that are not in the list; see the module.

@@ -39,7 +39,7 @@ impl Mask {
     /// # Errors
     /// The kernel's.
     pub fn bind_calling_thread(&self) -> io::Result<()> {
-        topology::bind_current_thread(&self.procs())
+        ult::kernel_state::bind_kernel_thread(&self.procs())
     }
 
     /// Adds a processor or takes it away.

@@ -145,5 +145,5 @@ proc_routines! {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn kmp_set_thread_affinity_mask_initial() -> c_int {
     let procs: Vec<usize> = topology::usable().iter().map(|cpu| cpu.os).collect();
-    c_int::from(topology::bind_current_thread(&procs).is_ok())
+    c_int::from(ult::kernel_state::bind_kernel_thread(&procs).is_ok())
 }

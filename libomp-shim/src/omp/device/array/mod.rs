@@ -88,7 +88,7 @@ static REGISTRY: Mutex<ArrayRegistry> = Mutex::new(ArrayRegistry {
 });
 /// Arrays there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// The process whose arrays they are, by [`ult::pool::generation`].
+/// The process whose arrays they are, by [`ult::sys::fork::generation`].
 static BORN: AtomicU32 = AtomicU32::new(0);
 /// How often a use got its bytes, or ended, or was given up, modulo 2^32.
 static CHANGED: AtomicU32 = AtomicU32::new(0);
@@ -116,7 +116,7 @@ pub fn any() -> bool {
 /// devices are not its own.
 fn is_ours() -> bool {
     // ORDERING: Relaxed; as in `any`.
-    BORN.load(Ordering::Relaxed) == ult::pool::generation()
+    BORN.load(Ordering::Relaxed) == ult::sys::fork::generation()
 }
 
 fn changed() -> u32 {
@@ -213,7 +213,7 @@ pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), RemoteFaul
     }
     // ORDERING: Relaxed, all; see `any`. The first one decides whose arrays there are.
     if COUNT.load(Ordering::Relaxed) == 0 {
-        BORN.store(ult::pool::generation(), Ordering::Relaxed);
+        BORN.store(ult::sys::fork::generation(), Ordering::Relaxed);
     } else if !is_ours() {
         return Err(RemoteFault::Ended);
     }

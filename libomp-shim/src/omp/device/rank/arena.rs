@@ -11,6 +11,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use ult::sys::memory::LEAST_PAGE as PAGE;
+
 use crate::omp::device::interface::DeviceAddress;
 
 /// Bytes of a chunk.
@@ -20,7 +22,6 @@ pub const LARGEST: usize = 16 << 20;
 /// From this size on, the owner is notified when a block is free, so that it can give the pages
 /// back. It is not notified of a block that is kept for the next request.
 pub const LEAST_NOTIFIED: usize = 1 << 20;
-const PAGE: usize = 4096;
 
 /// What becomes of a block that was given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

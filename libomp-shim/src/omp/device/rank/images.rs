@@ -21,13 +21,14 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use ult::sys::hash;
+
 use super::Cluster;
 use super::pending::PendingOutcome;
 use super::remote::lock;
 use super::wire::verb;
 use crate::omp::device::image::{self, ImageObject};
 use crate::omp::device::interface::DeviceFailure;
-use crate::omp::device::modules::hash;
 use crate::omp::device::program;
 use crate::omp::lock::Lock;
 
@@ -98,7 +99,7 @@ impl RankImages {
     }
 
     fn copy(&self, identity: u64, source: u32) -> PendingOutcome {
-        let Some(bytes) = program::image(|bytes| hash(0, bytes) == identity) else {
+        let Some(bytes) = program::image(|bytes| hash::of_bytes(0, bytes) == identity) else {
             return Err(DeviceFailure(
                 "the other rank has not loaded the module that the image is in, or another version of it"
                     .into(),

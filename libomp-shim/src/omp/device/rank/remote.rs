@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ult::sys::hash;
+
 use super::Cluster;
 use super::arena::{self, Arena, FreedBlock as Returned};
 use super::codes::IssuedNumbers;
@@ -18,7 +20,6 @@ use crate::omp::device::interface::{
     Wake,
 };
 use crate::omp::device::modules;
-use crate::omp::device::modules::hash;
 use crate::omp::device::transfer;
 
 /// Up to this size a copy to a rank travels in a message.
@@ -355,7 +356,7 @@ impl Device for RemoteRank {
             return Ok(None);
         }
         self.parted.notify_all(self.cluster, self.rank)?;
-        self.ask(verb::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(DeviceModule(word)))
+        self.ask(verb::LOAD, &[hash::of_bytes(0, image.bytes)], &[]).map(|word| Some(DeviceModule(word)))
     }
 
     fn unload(&self, module: DeviceModule) -> Result<(), DeviceFailure> {

@@ -10,6 +10,7 @@ use std::ffi::CString;
 use std::sync::Mutex;
 
 use mpi_bridge::table::{BridgeMessage, HandlerFn};
+use ult::sys::memory::LEAST_PAGE as PAGE;
 
 use super::images::RankImages;
 use super::link::opened;
@@ -242,8 +243,6 @@ handlers! {
         leave(ServeRequest { job: ServeJob::Base { identity: reader.word() }, source, ticket });
     }
 }
-
-const PAGE: usize = 4096;
 
 /// Fresh memory, which costs nothing until it is touched.
 fn map(size: usize) -> PendingOutcome {

@@ -57,14 +57,14 @@ static USED: AtomicBool = AtomicBool::new(false);
 /// The most bytes in idle copies that a device keeps.
 static MOST: AtomicU64 = AtomicU64::new(env::USUAL_MOST);
 
-/// The process that keeps resident copies, by [`ult::pool::generation`]. The child of a fork has no
+/// The process that keeps resident copies, by [`ult::sys::fork::generation`]. The child of a fork has no
 /// part in them.
 static BORN: AtomicU32 = AtomicU32::new(NEVER);
 const NEVER: u32 = u32::MAX;
 
 fn is_ours() -> bool {
     // ORDERING: Relaxed; see `set`.
-    BORN.load(Ordering::Relaxed) == ult::pool::generation()
+    BORN.load(Ordering::Relaxed) == ult::sys::fork::generation()
 }
 
 /// Bytes whose copy to a device, and to the host, was saved.
@@ -90,7 +90,8 @@ pub fn set(on: bool) -> bool {
     if on {
         // ORDERING: Relaxed, all; a thread that creates a region after this call sees it, and so
         // does a thread that creates tasks behind that region.
-        let _ = BORN.compare_exchange(NEVER, ult::pool::generation(), Ordering::Relaxed, Ordering::Relaxed);
+        let _ =
+            BORN.compare_exchange(NEVER, ult::sys::fork::generation(), Ordering::Relaxed, Ordering::Relaxed);
         // ORDERING: Acquire, pairs with the Release below: a thread that finds it set finds the
         // reason counted.
         if !USED.load(Ordering::Acquire) {

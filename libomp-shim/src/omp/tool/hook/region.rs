@@ -60,7 +60,7 @@ const NOBODYS: u32 = u32::MAX;
 fn is_of_parent() -> bool {
     // ORDERING: Relaxed; the threads of a process write one number.
     let generation = GENERATION.load(Ordering::Relaxed);
-    generation != NOBODYS && generation != ult::pool::generation()
+    generation != NOBODYS && generation != ult::sys::fork::generation()
 }
 
 /// Reports the begin of the member's thread, before its first region.
@@ -70,7 +70,7 @@ fn worker_begins(thread: &Thread) {
         record::of_thread(thread).data.set(0);
         if !is_of_parent() {
             // ORDERING: Relaxed; see `is_of_parent`.
-            GENERATION.store(ult::pool::generation(), Ordering::Relaxed);
+            GENERATION.store(ult::sys::fork::generation(), Ordering::Relaxed);
             begun().push(Begun(thread));
         }
         notify(|consumer| consumer.thread_begin(thread, ThreadKind::Worker));

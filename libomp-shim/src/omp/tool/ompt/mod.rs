@@ -47,7 +47,7 @@ static STARTER: AtomicI32 = AtomicI32::new(0);
 /// others wait here meanwhile.
 pub fn start() {
     static START: Once = Once::new();
-    let me = ult::worker::kernel_thread();
+    let me = ult::sys::thread::number();
     // ORDERING: Relaxed; only who has written it looks for its own number: the tool's initializer
     // calls the runtime.
     if START.is_completed() || STARTER.load(Ordering::Relaxed) == me {

@@ -107,7 +107,7 @@ pub fn may_find_tool() -> bool {
 /// Not by `dlsym`: it takes the lock that a thread in `dlopen` holds while it runs constructors,
 /// and one of those may be waiting here; and it leaves a message for the program's `dlerror`.
 fn of_process() -> Option<usize> {
-    ult::loader::function_of_others(NAME, c"__kmpc_fork_call")
+    ult::sys::objects::function_of_others(NAME, c"__kmpc_fork_call")
 }
 
 /// Looks for a tool: what its `ompt_start_tool` has returned, null if there is none.

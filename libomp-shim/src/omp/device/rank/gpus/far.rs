@@ -6,6 +6,8 @@ use core::sync::atomic::Ordering;
 use std::ffi::CString;
 use std::sync::Mutex;
 
+use ult::sys::hash;
+
 use super::super::Cluster;
 use super::super::pending::PendingOutcome;
 use super::super::remote::{RemoteSymbols, lock};
@@ -16,7 +18,6 @@ use crate::omp::device::interface::{
     Device, DeviceAddress, DeviceCode, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation,
     DeviceProgress, Launch, Wake,
 };
-use crate::omp::device::modules::hash;
 use crate::omp::device::transfer;
 
 /// Up to this size a copy travels in a message.
@@ -194,7 +195,7 @@ impl Device for FarGpu {
         if !cuda_offload::images::is_ours(image.bytes) {
             return Ok(None);
         }
-        self.ask(ask::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(DeviceModule(word)))
+        self.ask(ask::LOAD, &[hash::of_bytes(0, image.bytes)], &[]).map(|word| Some(DeviceModule(word)))
     }
 
     fn find(&self, module: DeviceModule, name: &CStr) -> Option<DeviceAddress> {

@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 use std::ffi::CString;
 
 use mpi_bridge::table::BridgeMessage;
+use ult::sys::hash;
 
 use super::super::link::opened;
 use super::super::pending::PendingOutcome;
@@ -16,7 +17,6 @@ use super::slot;
 use super::wire::{ReceivedLaunch, ask, owner_of};
 use crate::omp::device::interface::{DeviceAddress, DeviceFailure, DeviceModule, DeviceOperation};
 use crate::omp::device::memory::{self, Side};
-use crate::omp::device::modules::hash;
 use crate::omp::device::pipeline::{self, InDevice, TransferEnd};
 use crate::omp::device::{DeviceOwner, DeviceSlot, program, transfer};
 use crate::omp::remote::server::SERVER;
@@ -131,7 +131,7 @@ impl ServeOrder {
             }
             ask::LOAD => {
                 let identity = reader.word();
-                program::module(slot, |image| hash(0, image) == identity).map(|module| module.0)
+                program::module(slot, |image| hash::of_bytes(0, image) == identity).map(|module| module.0)
             }
             ask::FIND => {
                 let module = DeviceModule(reader.word());

@@ -10,6 +10,8 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::{mem, ptr};
 
+use super::loader;
+
 const DT_NULL: i64 = 0;
 const DT_PLTRELSZ: i64 = 2;
 const DT_HASH: i64 = 4;
@@ -76,7 +78,7 @@ static LATEST: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&LoadedObject)) -> Option<u64> {
     let mut walk = Walk { before, now: None, visit };
     // SAFETY: the callback gets our `walk` back, which outlives the call.
-    unsafe { crate::loader::walk(callback_of(&walk), (&raw mut walk).cast()) };
+    unsafe { loader::walk(callback_of(&walk), (&raw mut walk).cast()) };
     if let Some(now) = walk.now {
         // ORDERING: Relaxed; a number, and the thread that acts on it asks the loader. Both counts
         // only grow.
@@ -85,13 +87,25 @@ pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&LoadedObject)) -> O
     walk.now
 }
 
+/// The function `name` of the first loaded object that defines it and not `mark`. Takes no lock
+/// that a thread in `dlopen` holds while it runs constructors.
+pub fn function_of_others(name: &CStr, mark: &CStr) -> Option<usize> {
+    let mut found = None;
+    for_each_since(u64::MAX, |object| {
+        if found.is_none() && object.function(mark).is_none() {
+            found = object.function(name);
+        }
+    });
+    found
+}
+
 /// Has any thread seen a load or unload since `before`? One load of a word.
 pub(crate) fn has_been_seen_to_change(before: u64) -> bool {
     // ORDERING: Relaxed; as above.
     LATEST.load(Relaxed) != before
 }
 
-fn callback_of<F: FnMut(&LoadedObject)>(_: &Walk<F>) -> crate::loader::Callback {
+fn callback_of<F: FnMut(&LoadedObject)>(_: &Walk<F>) -> loader::Callback {
     on_object::<F>
 }
 

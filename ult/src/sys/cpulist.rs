@@ -3,13 +3,13 @@
 
 /// The numbers in `text`, in the order given; what cannot be parsed is left out, since the kernel
 /// wrote it and a newer notation is no reason to give up. At most [`LIMIT`] numbers per range.
-pub(super) fn parse(text: &str) -> Vec<usize> {
+pub fn parse(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
 /// As [`parse`], but `None` if anything in `text` cannot be understood, nothing is in it, or more
 /// than [`LIMIT`] numbers are.
-pub(super) fn parse_strictly(text: &str) -> Option<Vec<usize>> {
+pub fn parse_strictly(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for part in text.trim().split(',') {
         numbers.extend(range(part)?);

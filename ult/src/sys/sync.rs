@@ -16,6 +16,8 @@
 //! see `model::ignore_fences`, which exists only under `--cfg loom`.
 
 #[cfg(not(loom))]
+pub use super::futex::Futex;
+#[cfg(not(loom))]
 pub use core::{
     hint::spin_loop,
     sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence},
@@ -27,8 +29,6 @@ pub use loom::{
 };
 #[cfg(loom)]
 pub use model::{Futex, fence};
-#[cfg(not(loom))]
-pub use os::Futex;
 
 /// Declares a constructor that is `const` except under loom, whose atomics cannot be built in a
 /// constant.
@@ -56,91 +56,6 @@ impl<T> core::ops::Deref for CachePadded<T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.0
-    }
-}
-
-#[cfg(not(loom))]
-mod os {
-    use super::AtomicU32;
-    use core::{ptr, time::Duration};
-
-    /// A 32-bit word that kernel threads of this process can sleep on.
-    ///
-    /// `wait` and `wake` are the kernel's: the comparison in `wait` and the queueing are one step
-    /// with respect to `wake`. They leave `errno` as it was, because user code may look at it
-    /// afterwards.
-    #[derive(Debug)]
-    pub struct Futex {
-        word: AtomicU32,
-    }
-
-    impl Futex {
-        /// A word that holds `value`, with no thread asleep on it.
-        pub const fn new(value: u32) -> Self {
-            Self { word: AtomicU32::new(value) }
-        }
-
-        /// The word itself, for the protocol's own atomic operations.
-        #[inline]
-        pub fn word(&self) -> &AtomicU32 {
-            &self.word
-        }
-
-        /// Sleeps while the word holds `expected`, until a wake, the timeout (relative, monotonic
-        /// clock), a signal or nothing in particular. Does not order memory: read the word
-        /// again, with `Acquire`, before using what the waker published.
-        pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
-            let limit = timeout.map(timespec_of);
-            let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
-            keep_errno(|| {
-                // SAFETY: the word lives as long as `self`; `limit` is null or points to a timespec
-                // on this frame.
-                unsafe {
-                    libc::syscall(
-                        libc::SYS_futex,
-                        self.word.as_ptr(),
-                        libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-                        expected,
-                        limit,
-                    )
-                }
-            });
-        }
-
-        /// Wakes up to `count` sleepers and returns how many it woke.
-        pub fn wake(&self, count: u32) -> usize {
-            let count = i32::try_from(count).unwrap_or(i32::MAX);
-            let woken = keep_errno(|| {
-                // SAFETY: FUTEX_WAKE uses the address as a key only.
-                unsafe {
-                    libc::syscall(
-                        libc::SYS_futex,
-                        self.word.as_ptr(),
-                        libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-                        count,
-                    )
-                }
-            });
-            usize::try_from(woken).unwrap_or(0)
-        }
-    }
-
-    fn timespec_of(duration: Duration) -> libc::timespec {
-        libc::timespec {
-            tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: libc::c_long::from(duration.subsec_nanos() as i32),
-        }
-    }
-
-    fn keep_errno<R>(call: impl FnOnce() -> R) -> R {
-        // SAFETY: the C library gives every thread a valid errno.
-        let errno = unsafe { libc::__errno_location() };
-        // SAFETY: as above; no other thread writes it.
-        let before = unsafe { *errno };
-        let result = call();
-        // SAFETY: as above; the call did not change the thread we run on.
-        unsafe { *errno = before };
-        result
     }
 }
 

@@ -8,7 +8,7 @@
 //! Tried and rejected: not asking the loader in a child (it would miss the copies of the C++
 //! runtime in what it loads itself).
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{c_int, c_void};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A lock of the standard library: a futex and nothing else, so that it means the same in a child
@@ -35,18 +35,6 @@ pub unsafe fn walk(callback: Callback, data: *mut c_void) {
     let _shared: RwLockReadGuard<'_, ()> = WALKS.read().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: as the caller says.
     unsafe { libc::dl_iterate_phdr(Some(callback), data) };
-}
-
-/// The function `name` of the first loaded object that defines it and not `mark`. Takes no lock
-/// that a thread in `dlopen` holds while it runs constructors.
-pub fn function_of_others(name: &CStr, mark: &CStr) -> Option<usize> {
-    let mut found = None;
-    crate::objects::for_each_since(u64::MAX, |object| {
-        if found.is_none() && object.function(mark).is_none() {
-            found = object.function(name);
-        }
-    });
-    found
 }
 
 /// Before a fork: waits for the walks under way, and lets no other begin.

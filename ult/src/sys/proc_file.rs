@@ -2,7 +2,7 @@
 
 use core::ffi::CStr;
 
-use crate::arch::system_call;
+use super::arch::system_call;
 
 /// Bytes that are read of a file.
 const LENGTH: usize = 64;

@@ -8,15 +8,13 @@
 //! together.
 //!
 //! So the scheduler reports to the stall monitor which contexts wait. Threads of the running gang
-//! are urgent, and so are threads of gangs that go before it by the order of [`eligible`]. Other
-//! contexts run too, but after a while: a program may make gangs wait for each other in ways that
-//! the order does not know.
+//! are urgent, and so are threads of gangs that go before it by the order of
+//! [`eligible`](crate::gang::eligible). Other contexts run too, but after a while: a program may make
+//! gangs wait for each other in ways that the order does not know.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
-use crate::gang::{GangTag, eligible};
-use crate::stall::Watched;
-use crate::worker::Worker;
+use crate::gang::GangTag;
 
 /// What a worker reports about the code that it runs and the contexts that are suspended behind it.
 /// The owner writes it. Other threads read a recent value: at worst the monitor comes early or
@@ -24,7 +22,7 @@ use crate::worker::Worker;
 pub(crate) struct Urgency {
     id: AtomicI64,
     level: AtomicI32,
-    suspended: AtomicBool,
+    pub(super) suspended: AtomicBool,
 }
 
 impl Urgency {
@@ -59,22 +57,8 @@ impl Urgency {
         }
     }
 
-    fn running(&self) -> GangTag {
+    pub(super) fn running(&self) -> GangTag {
         // ORDERING: Relaxed, both; see the type.
         GangTag { id: self.id.load(Ordering::Relaxed), level: self.level.load(Ordering::Relaxed) }
     }
-}
-
-/// For the stall monitor: does an urgent context or ULT wait behind the running code of the worker
-/// with this record? Any thread, async-signal-safe.
-pub fn is_urgent(watched: &'static Watched) -> bool {
-    let worker = Worker::of(watched);
-    // ORDERING: Relaxed; see the type.
-    let suspended = worker.per_switch.urgency.suspended.load(Ordering::Relaxed);
-    suspended || !worker.ults.is_empty() || has_urgent_gang(worker)
-}
-
-fn has_urgent_gang(worker: &Worker) -> bool {
-    let running = worker.per_switch.urgency.running();
-    worker.gang_deque.head_of_deepest().is_some_and(|head| eligible(head, running))
 }

@@ -22,7 +22,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 /// The smallest quota in processors that applies to this process, `None` without a limit.
-pub(super) fn quota(root: &Path) -> Option<f64> {
+pub(crate) fn quota(root: &Path) -> Option<f64> {
     let memberships = text_of(&root.join("proc/self/cgroup"))?;
     let mut groups = memberships.lines().filter_map(Membership::parse);
     if groups.all(|group| group.path == "/") && sees_all_groups(root) {

@@ -42,7 +42,7 @@ pub use x86_64::{
 };
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-compile_error!("ult: no context switch for this processor yet; add a file beside ult/src/arch/x86_64.rs");
+compile_error!("ult: no context switch for this processor yet; add a file beside ult/src/sys/arch/x86_64.rs");
 
 use core::cell::Cell;
 

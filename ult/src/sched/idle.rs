@@ -1,0 +1,175 @@
+//! What a worker does next, and how it sleeps while there is nothing.
+//!
+//! What may not live here: where it looks ([`super::look`]), and how long it polls
+//! ([`super::spin_policy`]).
+
+use core::sync::atomic::Ordering;
+
+use crate::observer::{self, SchedulerEvent};
+use crate::signals::mask::{current_mask, set_mask};
+use crate::worker::record::Worker;
+
+use super::look;
+use super::next::Next;
+use super::returning::has_adopted;
+use super::spin_policy::{self, SpinPolicy};
+use super::suspended::SuspendedContexts;
+
+/// Every `LOOKS_PER_STEAL`th search of a worker that polls tries to steal. Chosen: a search at
+/// another worker transfers a cache line, and the own contexts are usually ready sooner; any value
+/// from 4 to 16 will do.
+const LOOKS_PER_STEAL: u32 = 8;
+
+/// Every `LOOKS_PER_PASS`th search of a worker that polls lets timers' signals through
+/// ([`pass_timer_signals`]). Chosen: three system calls in about 300 µs cost little, and timers have
+/// periods of milliseconds; any value from 256 to 4096 will do.
+const LOOKS_PER_PASS: u32 = 1024;
+
+/// Decides what this worker does. As a rule it resumes started work before it starts new work;
+/// `look` has the exceptions. The worker has at least one suspended context.
+pub(crate) fn next(worker: &'static Worker) -> Next {
+    if let Some(found) = look::quickly(worker) {
+        return found;
+    }
+    // SAFETY: own kernel thread.
+    let (spin, spin_history) = unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).spin_history) };
+    let mut spin_policy = SpinPolicy::new(spin, spin_history);
+    let (mut looks, mut naps) = (0_u32, 0_u32);
+    let mut refused = look::Refused::NOBODY;
+    loop {
+        if let Some(found) = look::everywhere(worker, looks.is_multiple_of(LOOKS_PER_STEAL)) {
+            // SAFETY: own kernel thread.
+            spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
+            return found;
+        }
+        looks += 1;
+        // A worker that never sleeps, by the program's wait policy.
+        if looks.is_multiple_of(LOOKS_PER_PASS)
+            && let Some(mask) = pass_timer_signals(worker)
+        {
+            set_mask(mask);
+        }
+        // A worker whose nap ended without a wake-up has waited so long that one search between two
+        // naps is enough.
+        if naps != 0 || !spin_policy.go_on() {
+            let slept = sleep(worker, naps);
+            // SAFETY: own kernel thread.
+            let spin_history = unsafe { &mut (*worker.own()).spin_history };
+            spin_policy.teach(spin_history);
+            spin_history.awakes();
+            naps = match slept {
+                Slept::Found(found) => return found,
+                Slept::Nap => naps + 1,
+                Slept::Woken => 0,
+            };
+            spin_policy = SpinPolicy::new(spin, *spin_history);
+        } else if let Some(found) = spin_policy.time_awake().and_then(|now| refused.take(worker, now)) {
+            // SAFETY: own kernel thread.
+            spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
+            return found;
+        }
+    }
+}
+
+/// How a sleep has ended.
+enum Slept {
+    /// The last search found something to do.
+    Found(Next),
+    /// The nap is over.
+    Nap,
+    /// A waker woke the worker, or came before the sleep began.
+    Woken,
+}
+
+/// How often at most the time of a nap is doubled, beginning with [`look::HOLD_BACK_TIME`]. Chosen:
+/// the longest nap is then 3.2 ms; any value from 3 to 5 will do.
+const NAP_DOUBLINGS: u32 = 4;
+
+/// Sleeps until a waker wakes this worker, unless a last search finds something to do. The sleep is
+/// a *nap* if something is held back, or if a waker might wake another worker instead of this one.
+/// A nap has a time limit. It lasts [`look::HOLD_BACK_TIME`] while something is held back.
+/// Otherwise each nap is twice as long as the one before, up to a limit. `naps` naps came before
+/// this one. The worker's suspended contexts do not change during the sleep.
+fn sleep(worker: &'static Worker, naps: u32) -> Slept {
+    let held_back = look::held_back(worker);
+    announce(worker);
+    let mut found = None;
+    let mut mask = None;
+    // The waker of a context that came here by a hand-off may wake the context's former worker. So
+    // this worker must search by itself.
+    let polls = held_back || has_adopted(worker);
+    // A context that must be held back may have become ready after `held_back` was read above. The
+    // context's waker may have come before this worker announced its sleep, and does not come
+    // again. So `held_back` is read again. If something is held back now, this sleep is cancelled,
+    // and the next one is a nap.
+    let awake = || {
+        look::has_ready(worker)
+            || {
+                found = look::for_the_last_time(worker);
+                found.is_some() || !polls && look::held_back(worker)
+            }
+            || {
+                // Behind the fence of the sleep: `register_timer_signal` adds a signal, then wakes.
+                mask = pass_timer_signals(worker);
+                false
+            }
+    };
+    let nap = look::HOLD_BACK_TIME * if held_back { 1 } else { 1 << naps.min(NAP_DOUBLINGS) };
+    observer::notify(|| SchedulerEvent::Sleeps);
+    let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
+    if let Some(mask) = mask {
+        set_mask(mask);
+    }
+    observer::notify(|| SchedulerEvent::Wakes);
+    renounce(worker, rest.notified);
+    if found.is_none() && rest.slept && held_back {
+        found = look::what_was_held_back(worker);
+    }
+    match found {
+        Some(found) => Slept::Found(found),
+        None if rest.slept && !rest.notified => Slept::Nap,
+        None => Slept::Woken,
+    }
+}
+
+/// This kernel thread may belong to a thread that a hand-off has moved to another worker. The
+/// kernel still sends the signals of that thread's timers here. This function unblocks them for a
+/// sleep, or for a moment while the worker polls, and the handler puts them into the thread's queue.
+/// If they stayed blocked, the thread would wait in vain. No thread's code runs with this mask.
+/// Returns the mask to restore.
+fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
+    // SAFETY: own kernel thread, in its scheduler.
+    let passed = unsafe { (*worker.own()).borrowed }?.timer_signals();
+    // The mask is read from the kernel, not from `kernel_mask`: a context that continues after an
+    // interrupt restores its own mask, so `kernel_mask` may be out of date.
+    (passed != 0).then(|| set_mask(current_mask() & !passed))
+}
+
+/// Announces that the worker is about to sleep, and which jobs it seeks.
+fn announce(worker: &'static Worker) {
+    // SAFETY: own kernel thread; no switch happens while the reference is in use.
+    let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
+    worker.note_what_is_sought(suspended.sought(), !suspended.hosts_a_region());
+    suspended.for_each_counter(|counter| {
+        // ORDERING: SeqCst increment before the last search. It pairs with the fence of a waker
+        // that publishes, then reads the counter. `park_unless` adds the full fence between this
+        // increment and the search.
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    spin_policy::falls_asleep();
+    worker.watched.enter_idle();
+}
+
+/// Undoes [`announce`]. If `woke` is true, the waker has already counted the worker as awake.
+fn renounce(worker: &'static Worker, woke: bool) {
+    worker.watched.enter_scheduler();
+    if !woke {
+        spin_policy::wakes_up();
+    }
+    // SAFETY: as in `announce`.
+    let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
+    suspended.for_each_counter(|counter| {
+        // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
+        counter.fetch_sub(1, Ordering::Relaxed);
+    });
+}

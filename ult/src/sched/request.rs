@@ -1,0 +1,118 @@
+//! What a context asks for when it waits: its condition, the jobs that it seeks, and what the
+//! scheduler may know about it.
+//!
+//! What may not live here: waiting itself ([`super::wait`]), and workers.
+
+use core::num::NonZeroUsize;
+use core::ptr::NonNull;
+use core::sync::atomic::AtomicU32;
+
+use super::spin_policy::Spin;
+
+/// Code that a plain call runs: `run(data)`.
+#[derive(Clone, Copy)]
+pub struct Job {
+    /// The function. It may wait.
+    pub run: unsafe fn(*mut ()),
+    /// The argument of `run`.
+    pub data: *mut (),
+}
+
+/// Where to search for a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchScope {
+    /// In the waiting thread's own queues.
+    Own,
+    /// In the queues of other threads.
+    Steal,
+    /// In all queues, for the last time before the worker sleeps.
+    BeforeSleep,
+    /// Only asks whether there is a job. The job stays in its queue: a result means yes, and the
+    /// caller does not run it.
+    Peek,
+}
+
+/// How a context waits.
+pub struct Wait<'a> {
+    /// The condition. The worker that hosts the context calls this function, on any of its stacks.
+    /// The function must not wait.
+    pub ready: &'a dyn Fn() -> bool,
+    /// Searches for a job that may run while this context waits. The function must not wait.
+    pub seek: Option<&'a dyn Fn(SearchScope) -> Option<Job>>,
+    /// The counter of sleepers. If this context is suspended at a worker that is about to sleep,
+    /// the worker increments the counter, and decrements it after the sleep.
+    pub sleepers: Option<&'a AtomicU32>,
+    /// How long the worker polls before it sleeps.
+    pub spin: Spin,
+    /// The context waits for no event. It only lets jobs and other contexts run first, and `ready`
+    /// says whether enough of them have run. While this context is the newest entry of its worker's
+    /// list, the worker's search evaluates `ready`. As soon as the list has a newer entry, this
+    /// context counts as ready. While other code runs, the worker sometimes checks whether a
+    /// suspended context could run instead. In this check a context that yields counts as ready
+    /// even if it is the newest entry.
+    pub yields: bool,
+    /// The context has finished its part in its gang: no other thread of the gang waits for it.
+    pub finished: bool,
+    /// The team has one thread, so no other worker can run this context's tasks. Its `seek` is
+    /// therefore called even while a newer context of the same thread is suspended. That newer
+    /// context may depend on these tasks.
+    pub alone: bool,
+}
+
+impl<'a> Wait<'a> {
+    /// Waits until `ready` holds. The context starts no jobs, and its worker sleeps without polling
+    /// first.
+    pub const fn until(ready: &'a dyn Fn() -> bool) -> Self {
+        let (seek, sleepers, spin) = (None, None, Spin::NONE);
+        Self { ready, seek, sleepers, spin, yields: false, finished: false, alone: false }
+    }
+}
+
+/// The position of a context in an *order*: a known order in which contexts that wait for one
+/// object become ready.
+///
+/// Contexts with the same object and event are in one order. While a context of the order is not
+/// ready, no context with a higher position is ready. Contexts with equal positions always become
+/// ready together. The scheduler polls only the contexts with low positions, so the time of a
+/// search does not grow with the number of waiting contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadyOrder {
+    /// Address of the object: the counter of a barrier, a lock. Never 0.
+    pub object: NonZeroUsize,
+    /// Separates the orders at one object. Contexts that wait for different events of the object,
+    /// such as two barriers of one team, may be suspended at the same time. They have different
+    /// numbers here. 0 if the object has one order only.
+    pub event: u64,
+    /// The context's position in the order. Contexts with different positions may become ready
+    /// together too, as at a barrier. The scheduler then first polls the contexts with the lowest
+    /// positions. In which order it resumes them depends on their gangs, their resume ranks, and
+    /// how long they have been suspended.
+    pub position: u64,
+}
+
+impl ReadyOrder {
+    /// The order of the contexts that wait for `object`.
+    pub fn at<T>(object: &T, event: u64, position: u64) -> Self {
+        Self { object: NonNull::from(object).addr(), event, position }
+    }
+}
+
+/// What the scheduler may know about a wait beside [`Wait`]. By default it knows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WaitTraits {
+    /// The *resume rank*. Of a gang's ready contexts, the one with the lowest resume rank is
+    /// resumed first. At a barrier, and in a wait for tasks, it is the thread's number.
+    pub rank: u32,
+    /// The thread waits for all threads and tasks of the team whose counter is `Wait::sleepers`.
+    /// The thread need not be resumed while another thread of the team runs outside of such a wait,
+    /// or while the team has a task to run. The last thread at a barrier ends the synchronization
+    /// point, and does not wait itself: such a thread calls [`super::end_sync_point`].
+    pub synchronizes: bool,
+    /// The thread may start any task of the team whose counter is `Wait::sleepers`. If several such
+    /// threads of one team wait at a worker, their `seek` functions search the same queues. When
+    /// the worker searches the queues of other threads, it therefore calls one of these functions
+    /// only, as a rule.
+    pub takes_any_task: bool,
+    /// The order in which the contexts that wait for the same event become ready.
+    pub order: Option<ReadyOrder>,
+}
