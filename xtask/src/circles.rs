@@ -12,8 +12,6 @@ mod manifests;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
-
 use crate::programs::Workspace;
 use crate::report::Report;
 use imports::{FileGraph, FileImport};
@@ -138,22 +136,4 @@ fn arrow_problems(members: &[Member], table: &[CrateBounds]) -> Vec<String> {
     let gone = table.iter().filter(|bounds| !members.iter().any(|member| member.name == bounds.name));
     problems.extend(gone.map(|bounds| format!("BOUNDS names {}, which is no crate here", bounds.name)));
     problems
-}
-
-/// The Rust files below `folder`.
-fn rust_files(folder: &std::path::Path) -> Result<Vec<std::path::PathBuf>, String> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }

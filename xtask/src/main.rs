@@ -18,6 +18,7 @@ mod env_cases;
 mod examples;
 mod exec;
 mod factorizations;
+mod files;
 mod format;
 mod gpu_bench;
 mod gpu_model;

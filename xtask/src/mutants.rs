@@ -20,7 +20,7 @@ use std::{fs, io};
 use crate::abi_tests::choose::Pin;
 use crate::abi_tests::single::{Bench, ProgramChoice};
 use crate::programs::Workspace;
-use crate::{exec, parallel};
+use crate::{exec, files, parallel};
 use table::{MUTANTS, Mutant};
 
 /// How often the named programs are run against a mutant before others are tried.
@@ -225,19 +225,10 @@ fn compare_with_sources(root: &Path) -> Result<(), String> {
 
 /// The names in `mutant!(…)` in the files below `directory`.
 fn collect(directory: &Path, into: &mut BTreeSet<String>) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, into)?;
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            let text = fs::read_to_string(&path)?;
-            into.extend(
-                text.split("mutant!(")
-                    .skip(1)
-                    .filter_map(|rest| rest.split_once(')'))
-                    .map(|(name, _)| name.into()),
-            );
-        }
+    for path in files::below(directory, |_| true).iter().filter(|path| files::ends(path, ".rs")) {
+        let text = fs::read_to_string(path)?;
+        let names = text.split("mutant!(").skip(1).filter_map(|rest| rest.split_once(')'));
+        into.extend(names.map(|(name, _)| name.to_owned()));
     }
     Ok(())
 }

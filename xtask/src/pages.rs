@@ -18,6 +18,7 @@ mod messages;
 mod rejected;
 
 use crate::bench;
+use crate::files;
 use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
@@ -91,21 +92,11 @@ fn update(root: &Path, name: &str, page: &str, check: bool) -> Vec<String> {
 
 /// The files of Rust and C below `directory` that are no tests, sorted.
 fn sources(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![directory.to_path_buf()];
-    while let Some(directory) = open.pop() {
-        for path in fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() && name != "tests" {
-                open.push(path);
-            } else if (name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs")
-                || name.ends_with(".c")
-            {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
+    let mut found = files::below(directory, |folder| !folder.ends_with("tests"));
+    found.retain(|path| {
+        let is_test = path.ends_with("tests.rs") || path.ends_with("fuzz.rs");
+        files::ends(path, ".rs") && !is_test || files::ends(path, ".c")
+    });
     found
 }
 

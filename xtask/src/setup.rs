@@ -27,23 +27,12 @@ pub fn run(places: &Workspace) -> bool {
 /// programs, not Python.
 fn cuda(places: &Workspace, list: &Path) -> io::Result<()> {
     let directory = cubin::tools(&places.target);
-    let mark = directory.join("made-from.txt");
-    let wanted = fs::read(list)?;
-    if fs::read(&mark).is_ok_and(|made| made == wanted) {
-        return Ok(());
-    }
-    println!("setup: installing from PyPI into {}", directory.display());
-    if directory.exists() {
-        fs::remove_dir_all(&directory)?;
-    }
     let (python, into, from) =
         (places.venv().join("bin/python"), directory.display().to_string(), list.display().to_string());
-    step(
-        &places.root,
-        &python.display().to_string(),
-        &["-m", "pip", "install", "-q", "--no-deps", "--target", &into, "-r", &from],
-    )?;
-    fs::write(&mark, wanted)
+    unless_made(list, &directory, || {
+        let words = ["-m", "pip", "install", "-q", "--no-deps", "--target", &into, "-r", &from];
+        step(&places.root, &python.display().to_string(), &words)
+    })
 }
 
 /// Installs what only the scheduled job uses. Returns whether everything is there afterwards.
@@ -105,8 +94,24 @@ fn apt(arguments: &[&str], places: &Workspace) -> bool {
 
 /// Makes the virtual environment unless one for these requirements is there.
 fn venv(places: &Workspace, requirements: &Path, directory: &Path) -> io::Result<()> {
+    unless_made(requirements, directory, || {
+        step(&places.root, "/usr/bin/python3", &["-m", "venv", &directory.display().to_string()])?;
+        let python = directory.join("bin/python").display().to_string();
+        let list = requirements.display().to_string();
+        let made = step(&places.root, &python, &["-m", "pip", "install", "-q", "-r", &list]);
+        if made.is_err() {
+            // An environment without its packages would look like a program that fails.
+            fs::remove_dir_all(directory)?;
+        }
+        made
+    })
+}
+
+/// Has `make` install into `directory` what the list asks for, unless that has been made from this
+/// list.
+fn unless_made(list: &Path, directory: &Path, make: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let mark = directory.join("made-from.txt");
-    let wanted = fs::read(requirements)?;
+    let wanted = fs::read(list)?;
     if fs::read(&mark).is_ok_and(|made| made == wanted) {
         return Ok(());
     }
@@ -114,18 +119,8 @@ fn venv(places: &Workspace, requirements: &Path, directory: &Path) -> io::Result
     if directory.exists() {
         fs::remove_dir_all(directory)?;
     }
-    step(&places.root, "/usr/bin/python3", &["-m", "venv", &directory.display().to_string()])?;
-    let python = directory.join("bin/python").display().to_string();
-    let made = step(
-        &places.root,
-        &python,
-        &["-m", "pip", "install", "-q", "-r", &requirements.display().to_string()],
-    );
-    if made.is_err() {
-        // An environment without its packages would look like a program that fails.
-        fs::remove_dir_all(directory)?;
-    }
-    made.and_then(|()| fs::write(&mark, wanted))
+    make()?;
+    fs::write(&mark, wanted)
 }
 
 fn step(root: &Path, program: &str, arguments: &[&str]) -> io::Result<()> {

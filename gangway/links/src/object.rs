@@ -284,8 +284,8 @@ mod tests {
         list.iter().flat_map(|(tag, value)| [tag.0.to_le_bytes(), value.to_le_bytes()].concat()).collect()
     }
 
-    #[test]
-    fn loader_libraries_and_paths_are_found() {
+    /// A program that has everything that is read.
+    fn whole() -> Vec<u8> {
         let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0libx.so.1\0/r\0";
         let loader = b"/lib64/ld-linux-x86-64.so.2\0";
         // The strings come first, behind the header and four program headers.
@@ -300,7 +300,12 @@ mod tests {
             (elf::DT_NULL, 0),
             (elf::DT_NEEDED, 1),
         ]);
-        let file = made(X86_64, &[(99, strings), (elf::PT_INTERP.0, loader), (elf::PT_DYNAMIC.0, &dynamic)]);
+        made(X86_64, &[(99, strings), (elf::PT_INTERP.0, loader), (elf::PT_DYNAMIC.0, &dynamic)])
+    }
+
+    #[test]
+    fn loader_libraries_and_paths_are_found() {
+        let file = whole();
         let object = of(&file).unwrap();
         assert_eq!(object.loader.as_deref(), Some("/lib64/ld-linux-x86-64.so.2"));
         assert_eq!(
@@ -341,25 +346,7 @@ mod tests {
     /// Damaged files by chance: no panic, and no more is read than a few times the file.
     #[test]
     fn damaged_files_are_read_or_refused() {
-        let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
-        let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0libx.so.1\0/r\0";
-        let dynamic = entries(&[
-            (elf::DT_NEEDED, 1),
-            (elf::DT_RUNPATH, 14),
-            (elf::DT_SONAME, 38),
-            (elf::DT_RPATH, 48),
-            (elf::DT_STRTAB, address),
-            (elf::DT_STRSZ, strings.len() as u64),
-            (elf::DT_NULL, 0),
-        ]);
-        let whole = made(
-            X86_64,
-            &[
-                (99, strings),
-                (elf::PT_INTERP.0, b"/lib64/ld-linux-x86-64.so.2\0"),
-                (elf::PT_DYNAMIC.0, &dynamic),
-            ],
-        );
+        let whole = whole();
         let mut state = 32_u64;
         let mut below = |count: usize| {
             // Lehmer's generator.

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{compilers, expand};
+use crate::files;
 
 /// The source language, which decides the compiler driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -141,26 +142,15 @@ const ROTATING: [u32; 4] = [2, 3, 4, 8];
 /// Reads every program below `root`, sorted by name. Programs of templates are written below
 /// `cases`.
 pub fn read_all(root: &Path, cases: &Path) -> Result<Vec<TestSource>, String> {
-    let mut paths = Vec::new();
-    collect(root, &mut paths).map_err(|error| format!("{}: {error}", root.display()))?;
-    fs::create_dir_all(cases).map_err(|error| format!("{}: {error}", cases.display()))?;
-    paths.sort();
-    Ok(paths.iter().flat_map(|path| read(root, path, cases)).collect())
-}
-
-fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        // Layout programs are compared with a table, includes and the driver for tests are no
-        // programs.
-        let apart = ["layout", "include", "fake-cuda"].iter().any(|name| path.ends_with(name));
-        if path.is_dir() && !apart {
-            collect(&path, into)?;
-        } else if path.is_file() {
-            into.push(path);
-        }
+    // Layout programs are compared with a table, includes and the driver for tests are no programs.
+    let is_apart =
+        |folder: &Path| ["layout", "include", "fake-cuda"].iter().any(|name| folder.ends_with(name));
+    let paths = files::below(root, |folder| !is_apart(folder));
+    if paths.is_empty() {
+        return Err(format!("{}: no files", root.display()));
     }
-    Ok(())
+    fs::create_dir_all(cases).map_err(|error| format!("{}: {error}", cases.display()))?;
+    Ok(paths.iter().flat_map(|path| read(root, path, cases)).collect())
 }
 
 fn read(root: &Path, path: &Path, cases: &Path) -> Vec<TestSource> {

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use super::components::components;
-use super::rust_files;
+use crate::files as all_files;
 use crate::lex::{self, CodeToken};
 
 /// Words of items that may end with a brace. Commas inside of such items do not end them.
@@ -44,10 +44,14 @@ impl FileGraph {
     /// A folder or a file that cannot be read.
     pub fn read(source: &Path) -> Result<FileGraph, String> {
         let mut files = Vec::new();
-        for path in rust_files(source)? {
+        let all = all_files::below(source, |_| true);
+        for path in all.into_iter().filter(|path| all_files::ends(path, ".rs")) {
             let name = path.strip_prefix(source).unwrap_or(&path).display().to_string();
             let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
             files.push((name, text));
+        }
+        if files.is_empty() {
+            return Err(format!("{}: no Rust file", source.display()));
         }
         Ok(FileGraph::new(&files))
     }

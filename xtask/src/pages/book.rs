@@ -5,6 +5,7 @@
 //! whole repository. mdBook makes pages of what its list names only, and sources are none.
 
 use crate::exec;
+use crate::files;
 use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
@@ -114,16 +115,8 @@ fn broken(book: &Path) -> Vec<String> {
 
 /// The files below a directory whose names end so.
 fn files(directory: &Path, end: &str) -> Vec<PathBuf> {
-    let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
-    while let Some(directory) = open.pop() {
-        for path in fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                open.push(path);
-            } else if path.to_string_lossy().ends_with(end) {
-                found.push(path);
-            }
-        }
-    }
+    let mut found = files::below(directory, |_| true);
+    found.retain(|path| files::ends(path, end));
     found
 }
 

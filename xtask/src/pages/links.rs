@@ -1,6 +1,7 @@
 //! Whether the pages hang together: links between files, headings that they name, and the list of
 //! the book's pages.
 
+use crate::files;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,19 +47,12 @@ pub fn forgotten(root: &Path) -> Vec<String> {
 
 /// The Markdown files of the project.
 fn pages(root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![root.to_path_buf()];
-    while let Some(directory) = open.pop() {
-        for path in fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() && name != "target" && !name.starts_with('.') && !path.is_symlink() {
-                open.push(path);
-            } else if name.ends_with(".md") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
+    let enters = |folder: &Path| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        name != "target" && !name.starts_with('.') && !folder.is_symlink()
+    };
+    let mut found = files::below(root, enters);
+    found.retain(|path| files::ends(path, ".md"));
     found
 }
 
