@@ -24,11 +24,10 @@ settings! {
         target_offload: TargetOffload =
             read(OMP_TARGET_OFFLOAD, "using default", named).or(TargetOffload::Default), shown(name);
         /// Devices that are the host behind an address space of its own.
-        host_devices: u32 = read(
-            GANGWAY_HOST_DEVICES,
-            "there is none",
-            at_most(count(0), MOST_HOST_DEVICES, &format!("more than {MOST_HOST_DEVICES}"))
-        ).or(0), shown(plain);
+        host_devices: u32 =
+            read(GANGWAY_HOST_DEVICES, "there is none", at_most(count(0), MOST_HOST_DEVICES, "more than 64"))
+            .or(0),
+            shown(plain);
         /// Microseconds that each of their operations takes.
         host_device_delay: u32 = read(GANGWAY_HOST_DEVICE_DELAY, "using 0", count(0)).or(0), shown(plain);
         /// Which CUDA driver is opened for devices; `None` = none.

@@ -81,7 +81,7 @@ macro_rules! settings {
     };
     (@value $reader:ident, $type:ty,
         $how:ident ($variable:ident, $instead:expr, $parse:expr), $default:expr) => {
-        $reader.$how(stringify!($variable), $instead, $parse).map(<$type>::from).unwrap_or($default)
+        $reader.$how(stringify!($variable), $instead, $parse).map(<$type>::from).unwrap_or_else(|| $default)
     };
 
     (@show $field:expr, $lines:ident, group $from:tt) => { $field.show($lines) };
