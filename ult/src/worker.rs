@@ -48,7 +48,7 @@ pub use record::Worker;
 pub use role::Locals;
 pub use running::{duty, move_to_place, runs_with_own_storage, set_duty};
 pub use set::WorkerSet;
-pub use table::{TABLE, any_runs_program_code, is_main_thread, totals, use_tls_blocks, uses_tls_blocks};
+pub use table::{TABLE, any_runs_program_code, totals, use_tls_blocks, uses_tls_blocks};
 pub use words::{
     current, locals, locals_of_program, replace_locals, set_locals, stack_of_thread, thread_number,
     tls_block_in_force,

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64,
 
 use crate::kernel_state::thread_state::ThreadState;
 use crate::signals::queue::SignalQueue;
-use crate::sys::{arch, fork};
+use crate::sys::{arch, fork, thread};
 
 /// Stands in place of a worker while the donor runs a handler of the program.
 pub(crate) const TLS_DONOR_HANDLES: *mut () = ptr::without_provenance_mut(1);
@@ -99,7 +99,7 @@ impl TlsBlock {
     /// Notes the number of the calling kernel thread, whose own storage this is.
     pub(crate) fn note_number(&self) {
         // ORDERING: Relaxed; as in `set_to_calling_thread`.
-        self.number.store(crate::sys::thread::number(), Ordering::Relaxed);
+        self.number.store(thread::number(), Ordering::Relaxed);
     }
 
     /// The number that the thread with this storage takes for its own: that of the kernel thread

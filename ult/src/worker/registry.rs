@@ -112,7 +112,7 @@ pub(crate) unsafe fn forget_after_fork() {
     // The remaining thread is the main one, with any storage.
     let main = tls_block_in_force().map_or(ptr::null_mut(), |tls_block| ptr::from_ref(tls_block).cast_mut());
     MAIN.store(main, Ordering::Relaxed);
-    if let Some(tls_block) = super::tls_block_in_force().filter(|tls_block| !tls_block.is_of_a_donor()) {
+    if let Some(tls_block) = tls_block_in_force().filter(|tls_block| !tls_block.is_of_a_donor()) {
         tls_block.note_number();
     }
     GROUPS.store(0, Ordering::Relaxed);

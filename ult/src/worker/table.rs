@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::debug::DebugEntry;
 use crate::sys::thread;
-use crate::tls_block::record::{TlsBlock, is_same};
+use crate::tls_block::directory;
+use crate::tls_block::record::TlsBlock;
 use crate::tls_block::support::{Support, support};
 use crate::victim;
 
@@ -121,7 +122,7 @@ pub(crate) fn main_thread() -> Option<&'static TlsBlock> {
 /// The TLS block of the own storage of the kernel thread with this number, if that thread is
 /// registered. Any thread, in signal handlers as well.
 pub(crate) fn native_tls_block(tid: i32) -> Option<&'static TlsBlock> {
-    if tid == crate::sys::thread::process() {
+    if tid == thread::process() {
         return main_thread();
     }
     let worker = of_kernel_thread(tid).filter(|_| tid != 0)?;
@@ -134,12 +135,7 @@ pub(crate) fn native_tls_block(tid: i32) -> Option<&'static TlsBlock> {
 /// The TLS block of the thread that has this number: a donor's, or the own one of a registered
 /// kernel thread. Any thread, also in a signal handler.
 pub(crate) fn tls_block_of_number(tid: i32) -> Option<&'static TlsBlock> {
-    crate::tls_block::directory::with_number(tid).or_else(|| native_tls_block(tid))
-}
-
-/// Is this the TLS block of the program's main thread? Any thread, in signal handlers as well.
-pub fn is_main_thread(tls_block: Option<&'static TlsBlock>) -> bool {
-    is_same(tls_block, main_thread())
+    directory::with_number(tid).or_else(|| native_tls_block(tid))
 }
 
 /// Does a registered kernel thread run code of the program at this moment? Threads for whose number

@@ -12,7 +12,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::stack::bounds::StackBounds;
-use crate::sys::arch;
+use crate::sys::{arch, thread};
 use crate::tls_block::record::TlsBlock;
 
 use super::record::Worker;
@@ -62,7 +62,7 @@ pub fn thread_number() -> i32 {
             .is_some_and(|worker| worker.thread_pointer.load(Ordering::Relaxed) == tls_block.thread_pointer())
     };
     let elsewhere = tls_block_in_force().filter(|tls_block| !is_own(tls_block));
-    elsewhere.and_then(TlsBlock::number).unwrap_or_else(crate::sys::thread::number)
+    elsewhere.and_then(TlsBlock::number).unwrap_or_else(thread::number)
 }
 
 /// The TLS block whose storage is in force on the calling kernel thread; `None` if the storage has
