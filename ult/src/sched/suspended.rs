@@ -1,9 +1,10 @@
 //! The suspended contexts of one worker: which of them can be resumed, which seek jobs, and which
 //! gang binds the worker.
 //!
-//! The entry of one context lives in `context`, and the search for other work lives in
-//! [`super::look`]. The contexts of one thread are in the order in which they were suspended,
-//! oldest first. Contexts of different threads are roughly in that order.
+//! The entry of one context lives in `context`, the jobs that contexts seek in `seek`, and questions
+//! about all of them in `report`. The search for other work lives in
+//! [`super::look`]. The contexts of one thread are in the order in which they were suspended, oldest
+//! first. Contexts of different threads are roughly in that order.
 //!
 //! A context adds itself to the list before its stack is left. When its condition holds, the code
 //! that runs on the worker removes it. The list and its contexts are touched by the worker that
@@ -53,9 +54,7 @@
 
 use core::cell::Cell;
 use core::mem::offset_of;
-use core::sync::atomic::AtomicU32;
 
-use super::request::{Job, SearchScope};
 use super::spin_policy::Spin;
 use crate::debug::DebugEntry;
 use crate::gang::{GangTag, eligible};
@@ -65,6 +64,8 @@ use crate::worker::thread_mode::ThreadMode;
 
 pub(crate) mod context;
 mod mmap_vec;
+mod report;
+mod seek;
 mod strictest;
 mod unpolled;
 
@@ -72,15 +73,6 @@ use context::{RANK_OF_YIELDING, SuspendedContext};
 use mmap_vec::MmapVec;
 use strictest::Strictest;
 use unpolled::Unpolled;
-
-/// The result of [`SuspendedContexts::others`].
-pub(super) struct Others {
-    /// Has another thread a context here?
-    pub(super) exists: bool,
-    /// The synchronization point at which all of these contexts of other threads wait. Null if one
-    /// of them waits for something else or is ready, or if there are none.
-    pub(super) sync_point: *const AtomicU32,
-}
 
 /// How many contexts of one order are in the list. Chosen: more than a worker's usual threads, and
 /// few enough that polling them costs less than a switch; any value from 8 to 32 will do.
@@ -576,190 +568,6 @@ impl SuspendedContexts {
         let entry = &self.entries[at];
         // SAFETY: as in `suspend`.
         unsafe { (*entry.role.thread).is_newest(entry.ult) }
-    }
-
-    /// The contexts that may start a job, newest first. They are the newest of each thread, and the
-    /// contexts marked `alone`. An `alone` context is left out while a newer context of its thread
-    /// is interrupted in program code.
-    fn seekers(&self) -> impl Iterator<Item = &SuspendedContext> {
-        self.seekers_of((0..self.entries.len()).rev())
-    }
-
-    /// The seekers in the window of the last [`SuspendedContexts::best_ready_in_window`].
-    fn seekers_in_window(&self) -> impl Iterator<Item = &SuspendedContext> {
-        self.seekers_of(self.window().rev())
-    }
-
-    /// [`SuspendedContexts::seekers`] at these positions.
-    fn seekers_of(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &SuspendedContext> {
-        let may_start = |at: usize| self.is_top(at) || self.entries[at].alone && !self.is_buried(at);
-        places.filter(move |&at| self.entries[at].seek.is_some() && may_start(at)).map(|at| &self.entries[at])
-    }
-
-    /// A job for one of the contexts that may start a job, except contexts of the thread `except`.
-    /// In the scope [`SearchScope::Own`], only contexts in the window of the last
-    /// [`SuspendedContexts::best_ready_in_window`] are asked.
-    pub(super) fn seek(&self, scope: SearchScope, except: *const ThreadMode) -> Option<(Job, Role)> {
-        let may = |entry: &&SuspendedContext| entry.role.thread != except;
-        match scope {
-            SearchScope::Own => {
-                self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(scope)?, entry.role)))
-            }
-            _ => self.ask_each_team(self.seekers().filter(may), scope),
-        }
-    }
-
-    /// Finds a job that may run before a ready context of `gang` is resumed. The job is for a
-    /// context of `gang`, or for one that [`SuspendedContexts::may_go_on`] allows. The bound for
-    /// that call is the stricter one of `gang` and the strictest gang of this worker.
-    pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
-        let bound = self.strictest().strictest(gang);
-        let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
-        let own = self
-            .seekers_in_window()
-            .filter(may)
-            .find_map(|entry| Some((entry.seek(SearchScope::Own)?, entry.role)));
-        own.or_else(|| self.seek_elsewhere_for(may))
-    }
-
-    /// A job from the queues of other threads. Of the contexts at one synchronization point only
-    /// one seeks, because all of them would search the same queues.
-    pub(super) fn seek_elsewhere(&self) -> Option<(Job, Role)> {
-        self.seek_elsewhere_for(|_| true)
-    }
-
-    /// Asks these contexts for a job. If contexts that follow each other may all start any task of
-    /// one team, only the first of them is asked.
-    fn ask_each_team<'a>(
-        &self,
-        mut seekers: impl Iterator<Item = &'a SuspendedContext>,
-        scope: SearchScope,
-    ) -> Option<(Job, Role)> {
-        let mut asked = core::ptr::null();
-        seekers.find_map(|entry| {
-            let team = entry.answers_for();
-            if !team.is_null() && core::mem::replace(&mut asked, team) == team {
-                return None;
-            }
-            Some((entry.seek(scope)?, entry.role))
-        })
-    }
-
-    fn seek_elsewhere_for(&self, may: impl Fn(&&SuspendedContext) -> bool) -> Option<(Job, Role)> {
-        self.ask_each_team(self.seekers_in_window().filter(may), SearchScope::Steal)
-    }
-
-    /// A job for the newest context, without a search of the others.
-    pub(super) fn seek_newest(&self, scope: SearchScope) -> Option<(Job, Role)> {
-        let entry = self.entries.last()?;
-        entry.seek(scope).map(|job| (job, entry.role))
-    }
-
-    /// The strictest gang of the suspended contexts; see the module.
-    pub(super) fn strictest(&self) -> GangTag {
-        self.strictest.tag
-    }
-
-    /// Has another thread than `thread` a context here? A context that runs for no region counts
-    /// only in the following cases:
-    ///
-    /// * The context is ready.
-    /// * The context was moved (`Role::away`), so its waker may wake another worker instead of this
-    ///   one.
-    /// * This worker stands in for another one (`all`), and the context has a counter of sleepers.
-    ///   In this case too, its waker may wake another worker instead of this one.
-    pub(super) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
-        let mut others = Others { exists: false, sync_point: core::ptr::null() };
-        for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {
-            let unseen = entry.role.away || (all && entry.sleepers.is_some());
-            if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
-                let sync_point = entry.sync_point();
-                if sync_point.is_null()
-                    || (others.exists && others.sync_point != sync_point)
-                    || entry.is_ready(false)
-                {
-                    return Others { exists: true, sync_point: core::ptr::null() };
-                }
-                others = Others { exists: true, sync_point };
-            }
-        }
-        others
-    }
-
-    /// Is a context of another thread ready, as far as one window shows? Begins a search of its
-    /// own, as [`SuspendedContexts::best_ready_in_window`] does.
-    pub(super) fn has_ready_of_others(&self, thread: *const ThreadMode) -> bool {
-        self.advance();
-        let mut entries = self.window().map(|at| &self.entries[at]);
-        let is_found = entries.any(|e| e.role.thread != thread && e.is_ready(false));
-        if is_found {
-            // The search that follows begins at the same positions, so it finds this context.
-            self.next_cursor.set(self.cursor.get());
-        }
-        is_found
-    }
-
-    /// Is a context of another thread ready because its event has happened, and not held back?
-    /// Evaluates the conditions in the window of the present search.
-    pub(super) fn has_released(&self, thread: *const ThreadMode) -> bool {
-        let bound = self.strictest();
-        let waited = |e: &SuspendedContext| !e.yields && !e.interrupted && self.may_go_on(e, bound);
-        self.window()
-            .map(|at| &self.entries[at])
-            .any(|e| e.role.thread != thread && waited(e) && e.is_ready(false))
-    }
-
-    /// Is there an unfinished context of another thread that goes before `running`, or is of the
-    /// same gang?
-    pub(super) fn has_urgent(&self, running: &Role) -> bool {
-        self.entries
-            .iter()
-            .any(|e| e.role.thread != running.thread && !e.finished && eligible(e.role.tag, running.tag))
-    }
-
-    /// Finds a resting context of another thread, and returns its counter of sleepers. A *resting*
-    /// context runs for no region now. It belongs to a thread between two regions, or it is an idle
-    /// worker's own context, which has no counter. If both are here, the one with a counter comes
-    /// first.
-    pub(super) fn resting(&self, thread: *const ThreadMode) -> Option<Option<&AtomicU32>> {
-        if self.resting == 0 {
-            return None;
-        }
-        let entry = self
-            .resting_contexts()
-            .filter(|e| e.role.thread != thread)
-            .max_by_key(|e| e.sleepers.is_some())?;
-        // SAFETY: as in `SuspendedContext::is_ready`.
-        Some(entry.sleepers.map(|counter| unsafe { &*counter }))
-    }
-
-    /// Is there a job for the context that [`SuspendedContexts::resting`] returns?
-    pub(super) fn rests_beside_a_job(&self, thread: *const ThreadMode) -> bool {
-        let newest =
-            self.resting_contexts().filter(|e| e.role.thread != thread && e.sleepers.is_some()).last();
-        newest.is_some_and(|entry| entry.seek(SearchScope::Peek).is_some())
-    }
-
-    /// The contexts that run for no region now, oldest first. They are few, and among the oldest.
-    fn resting_contexts(&self) -> impl Iterator<Item = &SuspendedContext> {
-        self.entries.iter().filter(|e| !e.role.is_of_a_region()).take(self.resting as usize)
-    }
-
-    /// The counters of the contexts whose jobs this worker seeks.
-    pub(super) fn sought(&self) -> [*const AtomicU32; SOUGHT_COUNTERS] {
-        let mut counters = [core::ptr::null(); SOUGHT_COUNTERS];
-        let seekers = self.entries.iter().rev().filter(|e| e.seek.is_some());
-        for (slot, entry) in counters.iter_mut().zip(seekers) {
-            *slot = entry.sleepers.unwrap_or(core::ptr::null());
-        }
-        counters
-    }
-
-    pub(super) fn for_each_counter(&self, act: impl Fn(&AtomicU32)) {
-        for counter in self.entries.iter().filter_map(|e| e.sleepers) {
-            // SAFETY: as in `SuspendedContext::is_ready`.
-            act(unsafe { &*counter });
-        }
     }
 }
 

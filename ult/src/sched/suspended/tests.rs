@@ -1,9 +1,10 @@
 //! Tests of the suspended contexts of a worker.
 
 use super::*;
-use crate::sched::request::{ReadyOrder, Wait, WaitTraits};
+use crate::sched::request::{Job, ReadyOrder, SearchScope, Wait, WaitTraits};
 use core::cell::{Cell, RefCell};
 use core::ptr;
+use core::sync::atomic::AtomicU32;
 
 /// A waiting context: its thread's number, its counter of sleepers, and whether it waits at a
 /// synchronization point.
