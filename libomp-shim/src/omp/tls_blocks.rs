@@ -14,6 +14,10 @@ pub struct TlsBlocks {
 
 impl TlsBlocks {
     /// The TLS block of thread `num` (1 and up); `None` when none can be borrowed.
+    ///
+    /// Not inlined: making a donor is rare, and in the code of a fork it costs registers, which are
+    /// six instructions of each region.
+    #[inline(never)]
     pub fn of(&mut self, num: u32) -> Option<&'static TlsBlock> {
         if self.generation != ult::sys::fork::generation() {
             // TLS blocks that were borrowed before a fork belong to threads that do not exist here.
