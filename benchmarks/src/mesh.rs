@@ -2,7 +2,7 @@
 //! refined along a front (Figure 16 of the paper on PREMA).
 //!
 //! What is real: when a rank asks for objects ([`placement::steal::Thief`]) and whom
-//! ([`ult::victim::Selector`]), and the rules of `libomp-shim/src/omp/remote/object/balance.rs`:
+//! ([`ult::victim::Selector`]), and the rules of `omp-cluster/src/remote/object/balance.rs`:
 //! how many are given and which, and which rank is notified of them. What is modelled: time,
 //! messages, cores, the order in which these take handlers and tasks. A node is a rank.
 //! `docs/objects.md` has the table.

@@ -1,12 +1,12 @@
-//! The one place where the library's extensions are named ([`crate::omp::extension`]).
+//! The one place where the library's extensions are named ([`omp::extension`]).
 
-use crate::omp::check::host::Checks;
-use crate::omp::device::extension::Devices;
-use crate::omp::device::rank::extension::MpiRanks;
-use crate::omp::device::ranks::Ranks;
-use crate::omp::extension::Extensions;
-use crate::omp::remote::check::CheckedRanks;
-use crate::omp::tool::hook::ToolHooks;
+use omp::extension::Extensions;
+use omp_cluster::rank::extension::MpiRanks;
+use omp_cluster::remote::check::CheckedRanks;
+use omp_offload::extension::Devices;
+use omp_offload::ranks::Ranks;
+use omp_tools::check::host::Checks;
+use omp_tools::tool::hook::ToolHooks;
 
 /// The extensions of this library.
 #[unsafe(export_name = "gangway_extensions")]

@@ -4,8 +4,8 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `omp/env/judges` | all variables at once, by lines `NAME=value`; lists of places |
-//! | `omp/affinity/judges` | `OMP_AFFINITY_FORMAT`, and the buffers that expanded ones are copied to |
+//! | `omp/src/env/judges` | all variables at once, by lines `NAME=value`; lists of places |
+//! | `omp/src/affinity/judges` | `OMP_AFFINITY_FORMAT`, and the buffers that expanded ones are copied to |
 //! | `files` | machines (`GANGWAY_TOPOLOGY`), rates, recorded graphs, placements by hand |
 //!
 //! What lives here: the list of all judges, and the judges of other crates' readers. A judge of
@@ -17,8 +17,8 @@
 //! (`fuzz/corpus/*.txt`). So this is compiled for tests and with the feature `fuzz` only, and is in
 //! no library that is shipped.
 
-use crate::omp::affinity::judges::formats;
-use crate::omp::env::judges::{environment, places};
+use omp::affinity::judges::formats;
+use omp::env::judges::{environment, places};
 
 mod files;
 

@@ -8,9 +8,9 @@ pub mod abi;
 mod extensions;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
-pub mod omp;
 
-mod memory;
+#[global_allocator]
+static ALLOCATOR: omp::memory::LibraryAllocator = omp::memory::LibraryAllocator;
 
 // See `link_unwinder` in build.rs.
 #[cfg(static_unwinder)]

@@ -209,7 +209,9 @@ fn fails_as(bench: &Bench, mutant: &Mutant, (choice, threads): Probe, limit: u32
 /// Every mutant of the table must stand in the sources, and the other way round.
 fn compare_with_sources(root: &Path) -> Result<(), String> {
     let mut found = BTreeSet::new();
-    for directory in ["ult/src", "libomp-shim/src"] {
+    for directory in
+        ["ult/src", "omp/src", "omp-tools/src", "omp-offload/src", "omp-cluster/src", "libomp-shim/src"]
+    {
         collect(&root.join(directory), &mut found).map_err(|e| format!("{directory}: {e}"))?;
     }
     let listed: BTreeSet<String> = MUTANTS.iter().map(|m| m.name.to_owned()).collect();

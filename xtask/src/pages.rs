@@ -25,11 +25,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose sources the pages are written from, each with the words a reader knows it by.
-const ROOMS: [(&str, &str); 8] = [
+const ROOMS: [(&str, &str); 11] = [
     ("ult/src", "user-level threads"),
-    ("libomp-shim/src/omp", "OpenMP's meaning"),
+    ("omp/src", "OpenMP on the host"),
+    ("omp-tools/src", "tools, traces and checks"),
+    ("omp-offload/src", "devices"),
+    ("omp-cluster/src", "MPI ranks"),
     ("libomp-shim/src/abi", "the fronts"),
-    ("libomp-shim/placement/src", "placement"),
+    ("omp-offload/placement/src", "placement"),
     ("mpi-bridge/src", "the MPI bridge"),
     ("mpi-bridge/shim", "the libraries for MPI"),
     ("cuda-offload/src", "GPUs"),

@@ -14,13 +14,17 @@ use crate::report::Report;
 use crate::{circles, format, suite, words};
 
 /// All crates but `benchmarks`, whose unit tests take long, with their folders.
-const CRATES: [(&str, &str); 11] = [
+const CRATES: [(&str, &str); 15] = [
     ("ult", "ult"),
+    ("omp", "omp"),
+    ("omp-tools", "omp-tools"),
+    ("omp-offload", "omp-offload"),
+    ("omp-cluster", "omp-cluster"),
     ("libomp-shim", "libomp-shim"),
     ("cuda-offload", "cuda-offload"),
-    ("device-trait", "libomp-shim/device-trait"),
+    ("device-trait", "omp-offload/device-trait"),
     ("mpi-bridge", "mpi-bridge"),
-    ("placement", "libomp-shim/placement"),
+    ("placement", "omp-offload/placement"),
     ("gangway", "gangway"),
     ("links", "gangway/links"),
     ("report", "gangway/report"),

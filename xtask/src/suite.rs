@@ -148,7 +148,24 @@ fn lint_and_build_tests(places: &Workspace, report: &mut Report) {
     }
     // The first two packages are compiled above for their tests only. The models of the others are
     // built for loom, or without debug information, by another step.
-    let packages = ["-p", "libomp-shim", "-p", "xtask", "-p", "ult", "-p", "mpi-bridge"];
+    let packages = [
+        "-p",
+        "omp",
+        "-p",
+        "omp-tools",
+        "-p",
+        "omp-offload",
+        "-p",
+        "omp-cluster",
+        "-p",
+        "libomp-shim",
+        "-p",
+        "xtask",
+        "-p",
+        "ult",
+        "-p",
+        "mpi-bridge",
+    ];
     let targets = ["--lib", "--bins", "--test", "model_*", "--", "-D", "warnings"];
     is_fine &= cargo(places, &[&["clippy", "--quiet"], &packages[..], &targets].concat(), &[]);
     report.check("clippy", if is_fine { vec![] } else { vec!["see its messages above".into()] });

@@ -13,7 +13,7 @@
 //! | `chance` | tests by chance: damaged traces |
 //!
 //! All that is computed is computed here; the page draws. What may not live here: how traces are
-//! recorded (the library's `omp/trace`), files (the command's `report`). No `unsafe`.
+//! recorded (the library's `omp-tools/src/trace`), files (the command's `report`). No `unsafe`.
 
 #![forbid(unsafe_code)]
 

@@ -8,7 +8,7 @@ use ult::debug::DebugEntry;
 use ult::debug_table;
 
 use super::{gomp, kmpc};
-use crate::omp::{task, team, thread};
+use omp::{task, team, thread};
 
 const PARTS: usize = debug_table::ENTRIES.len() + 6;
 

@@ -30,7 +30,7 @@ pub unsafe extern "C" fn __register_atfork(
     object: *mut c_void,
 ) -> c_int {
     static NEXT: LibraryNext = LibraryNext::new(c"__register_atfork");
-    crate::omp::root::register_fork_handlers();
+    omp::root::register_fork_handlers();
     // SAFETY: the caller's arguments; the next definition is the C library's, with this signature.
     match unsafe { transmute::<*const c_void, Option<Register>>(NEXT.address()) } {
         // SAFETY: as above.

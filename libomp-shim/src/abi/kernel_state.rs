@@ -12,7 +12,7 @@ use ult::kernel_state::{self, KernelSetting};
 use super::next::LibraryNext;
 use super::thread::{direct, failed, gettid};
 use super::{affinity, scheduling, thread_clock, thread_name};
-use crate::omp::storage;
+use omp::storage;
 
 /// Threads of new regions share no kernel threads: the caller, an OpenMP thread, has done something
 /// to its own that is not kept.

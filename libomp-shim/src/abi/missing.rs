@@ -12,7 +12,7 @@
 // The names are those of the callers' ABI.
 #![allow(non_snake_case, non_upper_case_globals, missing_docs)]
 
-use crate::omp::report;
+use omp::report;
 
 /// Ends the program with one line that names `symbol` and says what to do instead.
 ///

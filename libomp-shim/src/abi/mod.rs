@@ -1,4 +1,4 @@
-//! The fronts: one thin layer per caller. A front translates arguments and calls [`crate::omp`]; it
+//! The fronts: one thin layer per caller. A front translates arguments and calls [`omp`]; it
 //! holds no policy and no scheduling state.
 //!
 //! | room | caller |

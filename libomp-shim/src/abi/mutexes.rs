@@ -11,7 +11,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::omp::storage::Reason;
+use omp::storage::Reason;
 
 type SetProtocol = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
@@ -23,7 +23,7 @@ type SetProtocol = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutexattr_setprotocol(attributes: *mut c_void, protocol: c_int) -> c_int {
     if protocol == libc::PTHREAD_PRIO_INHERIT {
-        crate::omp::storage::share_no_more(Reason::Mutexes);
+        omp::storage::share_no_more(Reason::Mutexes);
     }
     // SAFETY: the next definition is the C library's, with this signature; arguments are passed on.
     unsafe {

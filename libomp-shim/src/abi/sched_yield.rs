@@ -8,7 +8,7 @@
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
-use crate::omp::yielding;
+use omp::yielding;
 
 /// `sched_yield(2)`. Returns 0 and keeps `errno`.
 #[unsafe(no_mangle)]

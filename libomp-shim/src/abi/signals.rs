@@ -14,7 +14,7 @@ use core::ptr;
 use super::next::LibraryNext;
 use ult::signals::{self, SignalAction, actions};
 
-use crate::omp::storage::{self, Reason};
+use omp::storage::{self, Reason};
 
 type SigAction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 type Signal = unsafe extern "C" fn(c_int, usize) -> usize;

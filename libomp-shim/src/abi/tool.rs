@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_uint, c_void};
 
-use crate::omp::tool::ompt;
+use omp_tools::tool::ompt;
 
 /// `ompt_start_tool` (5.2 §19.2.1), where no tool has one that comes before it: asks the next
 /// library, if there is one; null otherwise.
@@ -14,9 +14,4 @@ use crate::omp::tool::ompt;
 pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char) -> *mut c_void {
     // SAFETY: as for this function.
     unsafe { ompt::start_next(version, runtime) }
-}
-
-/// Its address.
-pub fn address() -> *mut c_void {
-    ompt_start_tool as *mut c_void
 }

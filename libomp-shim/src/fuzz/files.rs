@@ -10,7 +10,7 @@ use placement::rates::Rates;
 use placement::replay::{ReplayFault, replay};
 use ult::topology::Description;
 
-use crate::omp::judging::in_time;
+use omp::judging::in_time;
 
 /// Larger graphs are read, but not planned: planners are slower than lines are long.
 const PLANNED: usize = 40;

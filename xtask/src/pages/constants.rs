@@ -26,9 +26,9 @@ Numbers that the processor, the kernel or a file format gives are not listed.
 const ROOMS: [(&str, &str); 5] = [
     ("ult/src/sched", "The scheduler"),
     ("ult/src/stall", "The stall monitor"),
-    ("libomp-shim/src/omp/queue.rs", "Queues of tasks"),
-    ("libomp-shim/src/omp/queue", "Queues of tasks: parts"),
-    ("libomp-shim/src/omp/worksharing", "Worksharing loops"),
+    ("omp/src/queue.rs", "Queues of tasks"),
+    ("omp/src/queue", "Queues of tasks: parts"),
+    ("omp/src/worksharing", "Worksharing loops"),
 ];
 
 /// What a comment says a number's origin is.

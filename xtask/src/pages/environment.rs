@@ -3,7 +3,7 @@
 //!
 //! Lives here: the page, and whether the runtimes agree that the table says read a variable, too.
 //! What the library itself reads is held against the table by tests of its own
-//! (libomp-shim/src/omp/env/agreement.rs).
+//! (omp/src/env/agreement.rs).
 //!
 //! Rejected: a table in Rust. This program would have to be built with the library, or read Rust.
 

@@ -10,10 +10,10 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use super::parallel::icv;
-use crate::omp::affinity::PlaceList;
-use crate::omp::binding;
-use crate::omp::env;
-use crate::omp::thread::CurrentThread;
+use omp::affinity::PlaceList;
+use omp::binding;
+use omp::env;
+use omp::thread::CurrentThread;
 
 pub mod display;
 pub mod mask;

@@ -10,14 +10,13 @@ use ult::sys::memory::LEAST_PAGE as PAGE;
 
 use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
-use crate::omp::depend::{Dependence, DependenceKind};
-use crate::omp::device;
-use crate::omp::device::array::{self, Refusal, prefetch, tasks};
-use crate::omp::device::flags::STREAMS;
-use crate::omp::device::handle::{RemoteFault, RemoteHandle};
-use crate::omp::report;
-use crate::omp::task::TaskFlags;
-use crate::omp::thread::CurrentThread;
+use omp::depend::{Dependence, DependenceKind};
+use omp::report;
+use omp::task::TaskFlags;
+use omp::thread::CurrentThread;
+use omp_offload::array::{self, Refusal, prefetch, tasks};
+use omp_offload::flags::STREAMS;
+use omp_offload::handle::{RemoteFault, RemoteHandle};
 
 /// Storage of arrays that is ours, by its address.
 static OWN: Mutex<BTreeMap<usize, Layout>> = Mutex::new(BTreeMap::new());
@@ -122,7 +121,7 @@ pub unsafe extern "C-unwind" fn ompx_array_use(uses: *const BlockUse, count: c_i
         let mut wants = Vec::new();
         for one in uses {
             let access = Dependence { address: Some(one.address.addr()), kind: decode(one.kind)? };
-            device::get(one.device).ok_or(RemoteFault::Device)?;
+            omp_offload::get(one.device).ok_or(RemoteFault::Device)?;
             wants.push(tasks::wanted(&access, one.device).ok_or(RemoteFault::NoArray)?);
         }
         tasks::begin(here, wants).map_err(|why| match why {
@@ -159,7 +158,7 @@ pub unsafe extern "C-unwind" fn ompx_prefetch(
     future: *mut RemoteHandle,
 ) -> c_int {
     let create = || {
-        device::get(device).ok_or(RemoteFault::Device)?;
+        omp_offload::get(device).ok_or(RemoteFault::Device)?;
         let range = address.addr()..address.addr().checked_add(bytes).ok_or(RemoteFault::Range)?;
         let blocks = prefetch::blocks(&range)?;
         // SAFETY: as the caller says.

@@ -3,9 +3,9 @@
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::omp::device::rank;
-use crate::omp::device::rank::start::{self, Started};
-use crate::omp::report;
+use omp::report;
+use omp_cluster::rank;
+use omp_cluster::rank::start::{self, Started};
 
 /// `ompx_cluster_init`: brings the MPI ranks together as devices, as `OMPX_CLUSTER` says
 /// (`docs/mpi.md`). To be the first thing that `main` does. On a rank that only serves it does not

@@ -5,16 +5,16 @@ use core::ptr;
 
 use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
-use crate::omp::depend::Dependence;
-use crate::omp::device::bytes::Bytes;
-use crate::omp::device::handle::{RemoteFault, RemoteHandle};
-use crate::omp::device::place::versions::VersionDatum;
-use crate::omp::device::place::{hints, only};
-use crate::omp::device::version::{self, VersionChoice};
-use crate::omp::device::work::{self, DeviceTaskFunction, DeviceTaskWork};
-use crate::omp::device::{borrowed, choose};
-use crate::omp::report;
-use crate::omp::thread::CurrentThread;
+use omp::depend::Dependence;
+use omp::report;
+use omp::thread::CurrentThread;
+use omp_offload::bytes::Bytes;
+use omp_offload::handle::{RemoteFault, RemoteHandle};
+use omp_offload::place::versions::VersionDatum;
+use omp_offload::place::{hints, only};
+use omp_offload::version::{self, VersionChoice};
+use omp_offload::work::{self, DeviceTaskFunction, DeviceTaskWork};
+use omp_offload::{borrowed, choose};
 
 /// `ompx_cuda_stream`: the running task's stream on the device that [`ompx_set_task_stream`] set
 /// for it, else on the default device; null and a line if it gets none.

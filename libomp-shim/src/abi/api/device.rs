@@ -8,13 +8,14 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use super::parallel::{change_icv, icv};
-use crate::omp::device::handle::RemoteFault;
-use crate::omp::device::memory::{Side, side};
-use crate::omp::device::{self, DeviceOwner, rank};
-use crate::omp::extension::offload;
-use crate::omp::target;
-use crate::omp::team::ON_HOST;
-use crate::omp::thread::CurrentThread;
+use omp::extension::offload;
+use omp::target;
+use omp::team::ON_HOST;
+use omp::thread::CurrentThread;
+use omp_cluster::rank;
+use omp_offload::DeviceOwner;
+use omp_offload::handle::RemoteFault;
+use omp_offload::memory::{Side, side};
 
 pub mod memory;
 
@@ -90,10 +91,10 @@ pub extern "C-unwind" fn omp_get_uid_from_device(device: c_int) -> *const c_char
 /// The device with this name.
 fn named(uid: &[u8]) -> c_int {
     let device =
-        |number: &c_int| device::get(*number).is_some_and(|slot| slot.device.name().to_bytes() == uid);
+        |number: &c_int| omp_offload::get(*number).is_some_and(|slot| slot.device.name().to_bytes() == uid);
     match uid == HOST_UID.to_bytes() {
-        true => device::count(),
-        false => (0..device::count()).find(device).unwrap_or(INVALID),
+        true => omp_offload::count(),
+        false => (0..omp_offload::count()).find(device).unwrap_or(INVALID),
     }
 }
 

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 
 use super::parallel::{omp_get_num_threads, omp_get_thread_limit, omp_get_thread_num};
 use super::teams::{omp_get_num_teams, omp_get_team_num};
-use crate::omp::target::is_host;
+use omp::target::is_host;
 
 /// Dimensions that a league or a team of the host can have.
 const SUPPORTED: c_int = 1;

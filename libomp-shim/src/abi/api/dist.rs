@@ -3,10 +3,10 @@
 use core::ffi::{c_int, c_void};
 
 use super::persistent::{number, result};
-use crate::omp::device::place::hints;
-use crate::omp::persistent::dist::{self, DistDirection, DistRange};
-use crate::omp::remote::RemoteFault;
-use crate::omp::thread::CurrentThread;
+use omp::thread::CurrentThread;
+use omp_cluster::persistent::dist::{self, DistDirection, DistRange};
+use omp_cluster::remote::RemoteFault;
+use omp_offload::place::hints;
 
 /// `ompx_dist_alloc`: memory at the same address on every rank. Waits for all ranks. Any thread.
 ///

@@ -1,5 +1,5 @@
 //! Interoperability routines (OpenMP 5.2 §18.12), on objects that `interop` constructs make
-//! ([`crate::omp::device::interop`]).
+//! ([`omp_offload::interop`]).
 //!
 //! A property that a device does not have, such as the stream of a device that is no GPU, is
 //! `omp_irc_no_value` whatever type is asked for. An object that does not exist is an error of its
@@ -8,7 +8,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-use crate::omp::device::interop::{InteropObject, InteropValue, Property, find};
+use omp_offload::interop::{InteropObject, InteropValue, Property, find};
 
 /// What a routine says beside the value: `omp_interop_rc_t`.
 mod code {

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint};
 use core::ptr::{NonNull, null};
 
 use crate::abi::kmpc::sync::*;
-use crate::omp::lock::{Lock, NestHandle};
+use omp::lock::{Lock, NestHandle};
 
 type LockAddress = NonNull<Lock>;
 type NestAddress = NonNull<NestHandle>;

@@ -4,8 +4,8 @@
 use core::ffi::{c_int, c_void};
 
 use super::parallel::{change_icv, icv};
-use crate::omp::alloc::{self, Alloctrait, DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
-use crate::omp::extension::memory as devices;
+use omp::alloc::{self, Alloctrait, DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
+use omp::extension::memory as devices;
 
 /// The allocator that a null handle stands for in the running task.
 pub(crate) fn resolve(allocator: usize) -> usize {

@@ -3,8 +3,8 @@
 
 use core::ffi::c_int;
 
-use crate::omp::alloc;
-use crate::omp::target::is_host;
+use omp::alloc;
+use omp::target::is_host;
 
 /// `omp_null_mem_space` of this version of the standard; the C handle of the default space is 0
 /// before it, and 99 in LLVM's header since.

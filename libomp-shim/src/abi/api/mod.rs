@@ -133,7 +133,7 @@ impl Narrow {
 
 /// Warns that a routine does nothing, and says what to do instead; the text is one line.
 pub(crate) fn no_effect(routine: &str, instead: &str) {
-    crate::omp::report::warn(format_args!("{routine} has no effect; {instead}"));
+    omp::report::warn(format_args!("{routine} has no effect; {instead}"));
 }
 
 pub mod affinity;

@@ -6,12 +6,12 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use super::remote::{readable, result};
-use crate::omp::device::bytes::Bytes;
-use crate::omp::env;
-use crate::omp::remote::object::thing::{Functions, ObjectData};
-use crate::omp::remote::object::{self, ObjectMode, balance};
-use crate::omp::remote::{RemoteFault, RemoteHandle, event};
-use crate::omp::report;
+use omp::env;
+use omp::report;
+use omp_cluster::remote::object::thing::{Functions, ObjectData};
+use omp_cluster::remote::object::{self, ObjectMode, balance};
+use omp_cluster::remote::{RemoteFault, RemoteHandle, event};
+use omp_offload::bytes::Bytes;
 
 /// Makes an object, and says which one it is.
 ///

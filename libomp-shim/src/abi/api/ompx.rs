@@ -4,9 +4,9 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 use crate::abi::api::parallel::change_icv;
-use crate::omp::extension::check::{self, AwaitedMessage, MessageEnd, WaitTarget};
-use crate::omp::stats::{self, Counters};
-use crate::omp::{describe, env, outside};
+use omp::extension::check::{self, AwaitedMessage, MessageEnd, WaitTarget};
+use omp::stats::{self, Counters};
+use omp::{describe, env, outside};
 
 routines! {
     /// `ompx_set_gang_sched`: gang-schedule all regions that the calling task and its descendants

@@ -2,13 +2,13 @@
 
 use core::ffi::{c_int, c_uint};
 
-use crate::omp::binding;
-use crate::omp::env;
-use crate::omp::extension::tools;
-use crate::omp::icv::{Icv, SUPPORTED_ACTIVE_LEVELS, Sched};
-use crate::omp::report;
-use crate::omp::team::Plan;
-use crate::omp::thread::{CurrentThread, Thread};
+use omp::binding;
+use omp::env;
+use omp::extension::tools;
+use omp::icv::{Icv, SUPPORTED_ACTIVE_LEVELS, Sched};
+use omp::report;
+use omp::team::Plan;
+use omp::thread::{CurrentThread, Thread};
 
 /// The control variables of the running task, or those of the process on a thread that has not met
 /// OpenMP. Neither starts the runtime nor allocates, so an allocator and a signal handler may call

@@ -6,13 +6,13 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-use crate::omp::persistent::calls::{self, At, TaskLetter};
-use crate::omp::persistent::kind::ElementType;
-use crate::omp::persistent::order::PersistentOperation;
-use crate::omp::persistent::run::PersistentRun;
-use crate::omp::persistent::{collect, devices, files, numbered};
-use crate::omp::remote::{RemoteFault, RemoteHandle};
-use crate::omp::report;
+use omp::report;
+use omp_cluster::persistent::calls::{self, At, TaskLetter};
+use omp_cluster::persistent::kind::ElementType;
+use omp_cluster::persistent::order::PersistentOperation;
+use omp_cluster::persistent::run::PersistentRun;
+use omp_cluster::persistent::{collect, devices, files, numbered};
+use omp_cluster::remote::{RemoteFault, RemoteHandle};
 
 /// The result of a routine; mistakes are reported.
 pub(super) fn result(routine: &str, result: Result<(), RemoteFault>) -> c_int {

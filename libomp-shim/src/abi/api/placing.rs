@@ -2,10 +2,10 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use crate::omp::device::place::{hints, policies};
-use crate::omp::device::{self, choose, resident};
-use crate::omp::thread::CurrentThread;
-use crate::omp::{env, report};
+use omp::thread::CurrentThread;
+use omp::{env, report};
+use omp_offload::place::{hints, policies};
+use omp_offload::{choose, resident};
 
 /// `ompx_device_any`: the number for `device` clauses of target regions that leave the choice of
 /// the device to the runtime.
@@ -24,7 +24,7 @@ pub extern "C" fn ompx_device_any() -> c_int {
 pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
     // SAFETY: as the caller says.
     let text = if text.is_null() { "".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy() };
-    match policies::set(&text, device::usable().len(), env::settings().devices.memory) {
+    match policies::set(&text, omp_offload::usable().len(), env::settings().devices.memory) {
         Ok(()) => 0,
         Err(why) => {
             report::warn(format_args!("ompx_set_sched(\"{text}\"): {why}; this call changes nothing"));

@@ -7,14 +7,14 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use crate::omp::device::rank::{self, Cluster};
-use crate::omp::extension::check::{self, WaitTarget};
-use crate::omp::remote::event::{self, EventFunction};
-use crate::omp::remote::future::{self, By};
-use crate::omp::remote::invoke::{self, InvokedAnswer};
-use crate::omp::remote::server::SERVER;
-use crate::omp::remote::{RemoteFault, RemoteHandle};
-use crate::omp::{outside, report};
+use omp::extension::check::{self, WaitTarget};
+use omp::{outside, report};
+use omp_cluster::rank::{self, Cluster};
+use omp_cluster::remote::event::{self, EventFunction};
+use omp_cluster::remote::future::{self, By};
+use omp_cluster::remote::invoke::{self, InvokedAnswer};
+use omp_cluster::remote::server::SERVER;
+use omp_cluster::remote::{RemoteFault, RemoteHandle};
 
 /// The result of a routine; mistakes are reported.
 pub(super) fn result(routine: &str, result: Result<(), RemoteFault>) -> c_int {

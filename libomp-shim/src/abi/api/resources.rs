@@ -2,10 +2,10 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use crate::omp::assemble;
-use crate::omp::extension::tools;
-use crate::omp::target::is_host;
-use crate::omp::thread::CurrentThread;
+use omp::assemble;
+use omp::extension::tools;
+use omp::target::is_host;
+use omp::thread::CurrentThread;
 
 /// `omp_pause_soft`.
 const SOFT: c_uint = 1;

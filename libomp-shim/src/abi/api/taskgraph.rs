@@ -4,9 +4,9 @@ use core::ffi::c_int;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::omp::report;
-use crate::omp::taskgraph::{TaskgraphBegun, TaskgraphGraph};
-use crate::omp::thread::CurrentThread;
+use omp::report;
+use omp::taskgraph::{TaskgraphBegun, TaskgraphGraph};
+use omp::thread::CurrentThread;
 
 /// `ompx_taskgraph_begin`: begins the graph, which is made if `*graph` is null. 1: the program
 /// makes its tasks; 0: they have been made.

@@ -4,11 +4,11 @@ use core::ffi::c_int;
 use core::ptr::NonNull;
 
 use super::parallel::ancestor;
-use crate::omp::agents;
-use crate::omp::env;
-use crate::omp::report;
-use crate::omp::task::{self, Task, TaskFlags};
-use crate::omp::thread::{CurrentThread, Thread};
+use omp::agents;
+use omp::env;
+use omp::report;
+use omp::task::{self, Task, TaskFlags};
+use omp::thread::{CurrentThread, Thread};
 
 routines! {
     /// `omp_get_max_task_priority` (18.5.1).

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use super::parallel::{int, plan_value};
-use crate::omp::icv;
+use omp::icv;
 
 routines! {
     /// `omp_get_num_teams` (18.4.1): teams of the running league; 1 outside.

@@ -3,11 +3,11 @@
 use core::ffi::c_int;
 use core::ptr;
 
-use crate::omp::cancel::{self, CancelConstruct};
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools::kinds::SyncKind;
-use crate::omp::team;
-use crate::omp::thread::CurrentThread;
+use omp::cancel::{self, CancelConstruct};
+use omp::extension::check::BarrierKind;
+use omp::extension::tools::kinds::SyncKind;
+use omp::team;
+use omp::thread::CurrentThread;
 
 fn construct(which: c_int) -> CancelConstruct {
     match which {

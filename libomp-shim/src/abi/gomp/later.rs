@@ -11,9 +11,9 @@ use super::cancel::GOMP_barrier_cancel;
 use super::parallel::GOMP_barrier;
 use super::task::GOMP_taskwait_depend;
 use super::worksharing::single::GOMP_single_start;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::{ToolEndpoint, ToolWork};
-use crate::omp::thread::CurrentThread;
+use omp::extension::tools;
+use omp::extension::tools::kinds::{ToolEndpoint, ToolWork};
+use omp::thread::CurrentThread;
 
 // ---- static loops -----------------------------------------------------------
 

@@ -3,8 +3,8 @@
 use core::ffi::{CStr, c_char, c_void};
 
 use crate::abi::api::memory::{omp_aligned_alloc, omp_free};
-use crate::omp::extension::tools::other::error;
-use crate::omp::report;
+use omp::extension::tools::other::error;
+use omp::report;
 
 /// `#pragma omp allocate` and the `allocate` clause: `omp_aligned_alloc`.
 ///

@@ -3,13 +3,13 @@
 use core::ffi::{c_uint, c_void};
 use core::ptr;
 
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools::kinds::SyncKind;
-use crate::omp::extension::tools::{self, frame};
-use crate::omp::icv::ProcBind;
-use crate::omp::parallel::{self, ParallelRequest};
-use crate::omp::team::{self, Body};
-use crate::omp::thread::{CurrentThread, Thread};
+use omp::extension::check::BarrierKind;
+use omp::extension::tools::kinds::SyncKind;
+use omp::extension::tools::{self, frame};
+use omp::icv::ProcBind;
+use omp::parallel::{self, ParallelRequest};
+use omp::team::{self, Body};
+use omp::thread::{CurrentThread, Thread};
 
 /// An outlined function of GCC's.
 pub type OutlinedFunction = unsafe extern "C-unwind" fn(*mut c_void);

@@ -3,9 +3,9 @@
 
 use core::ptr::NonNull;
 
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::ToolMutex;
-use crate::omp::lock::{ATOMIC, CRITICAL, Lock};
+use omp::extension::tools;
+use omp::extension::tools::kinds::ToolMutex;
+use omp::lock::{ATOMIC, CRITICAL, Lock};
 
 /// `#pragma omp critical` without a name: takes the one lock of all of them.
 #[unsafe(no_mangle)]

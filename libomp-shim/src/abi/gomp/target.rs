@@ -17,16 +17,16 @@ use core::{ptr, slice};
 
 use super::parallel::{OutlinedFunction, body_of};
 use super::task as front;
-use crate::omp::device::construct;
-use crate::omp::device::flags::STAYS_RESIDENT;
-use crate::omp::device::interface::{Convention, DeviceCode};
-use crate::omp::device::place::{AnnouncedRegion, Reservation};
-use crate::omp::device::{self, ConstructDevice, DeviceSlot, array, choose, mandatory};
-use crate::omp::extension::tools;
-use crate::omp::task::{self, Task, TaskFlags};
-use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::{depend, report, target};
 use kinds::{FIRSTPRIVATE, GompMapArrays};
+use omp::extension::tools;
+use omp::task::{self, Task, TaskFlags};
+use omp::thread::{CurrentThread, Thread};
+use omp::{depend, report, target};
+use omp_offload::construct;
+use omp_offload::flags::STAYS_RESIDENT;
+use omp_offload::interface::{Convention, DeviceCode};
+use omp_offload::place::{AnnouncedRegion, Reservation};
+use omp_offload::{ConstructDevice, DeviceSlot, array, choose, mandatory};
 
 pub mod data;
 pub mod kinds;
@@ -132,7 +132,7 @@ unsafe fn run_there(
     promise: Option<Reservation>,
     stays_resident: bool,
 ) {
-    device::program::bring(slot);
+    omp_offload::program::bring(slot);
     // SAFETY: as the caller says.
     unsafe {
         let list = arrays.list();
@@ -153,7 +153,7 @@ unsafe fn run_there(
 
 /// The device that a region with this number runs on, `None` for the host.
 fn device_for(here: CurrentThread, number: c_int) -> Option<&'static DeviceSlot> {
-    match device::place(here, number.into()) {
+    match omp_offload::place(here, number.into()) {
         ConstructDevice::Device(slot) if slot.device.runs_host_functions() => Some(slot),
         ConstructDevice::Device(slot) => {
             say_what_images_are(slot);

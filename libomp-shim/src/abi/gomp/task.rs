@@ -9,12 +9,12 @@ use core::ptr::{self, NonNull};
 use ult::debug::DebugEntry;
 
 use super::parallel::OutlinedFunction;
-use crate::omp::depend::{self, Dependence, DependenceKind};
-use crate::omp::extension::check;
-use crate::omp::extension::tools::{self, frame};
-use crate::omp::task::{self, Task, TaskFlags};
-use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::{taskgraph, taskgroup};
+use omp::depend::{self, Dependence, DependenceKind};
+use omp::extension::check;
+use omp::extension::tools::{self, frame};
+use omp::task::{self, Task, TaskFlags};
+use omp::thread::{CurrentThread, Thread};
+use omp::{taskgraph, taskgroup};
 
 /// Builds a task's argument block from the generating task's data.
 pub type ArgumentBuilder = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);

@@ -19,15 +19,15 @@ use core::{ptr, slice};
 use std::sync::Mutex;
 
 use super::parallel::{self, OutlinedFunction};
-use crate::omp::agents;
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools::kinds::SyncKind;
-use crate::omp::parallel as omp_parallel;
-use crate::omp::report;
-use crate::omp::task::TaskFlags;
-use crate::omp::taskgroup::{self, Reductions, Taskgroup};
-use crate::omp::team::{self, Body};
-use crate::omp::thread::{CurrentThread, Thread};
+use omp::agents;
+use omp::extension::check::BarrierKind;
+use omp::extension::tools::kinds::SyncKind;
+use omp::parallel as omp_parallel;
+use omp::report;
+use omp::task::TaskFlags;
+use omp::taskgroup::{self, Reductions, Taskgroup};
+use omp::team::{self, Body};
+use omp::thread::{CurrentThread, Thread};
 
 const COUNT: usize = 0;
 const CHUNK: usize = 1;

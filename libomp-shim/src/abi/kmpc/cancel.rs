@@ -3,10 +3,10 @@
 use core::ffi::c_int;
 
 use super::parallel::{Location, barrier_kind};
-use crate::omp::cancel::{self, CancelConstruct};
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::team;
-use crate::omp::thread::CurrentThread;
+use omp::cancel::{self, CancelConstruct};
+use omp::extension::check::BarrierKind;
+use omp::team;
+use omp::thread::CurrentThread;
 
 fn construct(kind: c_int) -> CancelConstruct {
     match kind {

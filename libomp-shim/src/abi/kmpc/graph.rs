@@ -4,7 +4,7 @@
 use core::ffi::c_void;
 
 use super::task::{KmpTask, task_of};
-use crate::omp::depend::Edge;
+use omp::depend::Edge;
 
 /// The node of a task in the dependence graph; null for a task without dependences.
 ///

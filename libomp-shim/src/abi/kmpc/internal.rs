@@ -6,8 +6,8 @@ use core::ptr;
 
 use super::task::{KmpTask, task_of};
 use crate::abi::api::resources::omp_pause_resource_all;
-use crate::omp::task;
-use crate::omp::thread::CurrentThread;
+use omp::task;
+use omp::thread::CurrentThread;
 
 /// What a proxy task stands for has ended, as a thread of the team says. The task itself is a
 /// detachable one.

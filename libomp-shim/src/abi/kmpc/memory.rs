@@ -6,8 +6,8 @@ use crate::abi::api::memory::{
     omp_aligned_alloc, omp_alloc, omp_calloc, omp_destroy_allocator, omp_free, omp_get_default_allocator,
     omp_init_allocator, omp_realloc, omp_set_default_allocator,
 };
-use crate::omp::alloc::Alloctrait;
-use crate::omp::report;
+use omp::alloc::Alloctrait;
+use omp::report;
 
 /// `omp_init_allocator`.
 ///
@@ -124,7 +124,7 @@ pub unsafe extern "C-unwind" fn __kmpc_error(
 ) {
     // SAFETY: the same promise.
     let (place, text) = unsafe { (place_of(location), text_of(message)) };
-    crate::omp::extension::tools::other::error(severity == FATAL, &text);
+    omp::extension::tools::other::error(severity == FATAL, &text);
     if severity == FATAL {
         report::end(format_args!("error directive at {place}: {text}; the program ends"));
     }

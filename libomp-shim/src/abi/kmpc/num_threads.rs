@@ -3,8 +3,8 @@
 use core::ffi::{c_char, c_int, c_uint};
 
 use super::parallel::{Location, push};
-use crate::omp::counts::CountList;
-use crate::omp::parallel::Strict;
+use omp::counts::CountList;
+use omp::parallel::Strict;
 
 /// `severity(fatal)`.
 const FATAL: c_int = 2;

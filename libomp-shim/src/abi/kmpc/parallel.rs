@@ -4,15 +4,15 @@
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 
-use crate::omp::extension::check::{self, BarrierKind};
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
-use crate::omp::icv::{self, ProcBind};
-use crate::omp::parallel::{self, ForkedRegion, ParallelRequest};
-use crate::omp::report;
-use crate::omp::task::Task;
-use crate::omp::team::{self, Body};
-use crate::omp::thread::{CurrentThread, Pushed, Thread};
+use omp::extension::check::{self, BarrierKind};
+use omp::extension::tools;
+use omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
+use omp::icv::{self, ProcBind};
+use omp::parallel::{self, ForkedRegion, ParallelRequest};
+use omp::report;
+use omp::task::Task;
+use omp::team::{self, Body};
+use omp::thread::{CurrentThread, Pushed, Thread};
 
 /// Source location that the compiler passes first (`ident_t`); not looked into here.
 pub type Location = *const c_void;
@@ -360,7 +360,7 @@ pub extern "C" fn __kmpc_global_thread_num(_: Location) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_global_num_threads(_: Location) -> c_int {
     CurrentThread::get();
-    ult::pool::started() as c_int + crate::omp::root::count() as c_int
+    ult::pool::started() as c_int + omp::root::count() as c_int
 }
 
 /// Thread number in the team.

@@ -17,13 +17,13 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::parallel::{Location, flags_of};
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
-use crate::omp::lock::Lock;
-use crate::omp::reduction::{ReductionPath, choose};
-use crate::omp::team;
-use crate::omp::thread::CurrentThread;
+use omp::extension::check::BarrierKind;
+use omp::extension::tools;
+use omp::extension::tools::kinds::{SyncKind, ToolEndpoint};
+use omp::lock::Lock;
+use omp::reduction::{ReductionPath, choose};
+use omp::team;
+use omp::thread::CurrentThread;
 
 /// Combines the second argument's items into the first's.
 type Combine = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);

@@ -6,11 +6,11 @@ use core::sync::atomic::{AtomicU8, Ordering, fence};
 
 use ult::watch;
 
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::ToolMutex;
-use crate::omp::lock::{Lock, NestHandle, NestLock};
-use crate::omp::thread::CurrentThread;
-use crate::omp::yielding;
+use omp::extension::tools;
+use omp::extension::tools::kinds::ToolMutex;
+use omp::lock::{Lock, NestHandle, NestLock};
+use omp::thread::CurrentThread;
+use omp::yielding;
 
 /// `#pragma omp critical`: `name` is `kmp_critical_name`, 32 static bytes, zero at first; the first
 /// four are the lock.

@@ -10,14 +10,14 @@ use ult::debug::DebugEntry;
 use ult::watch;
 
 use super::parallel::{Location, note_task};
-use crate::omp::affinity::hint;
-use crate::omp::agents;
-use crate::omp::depend::{self, Dependence, DependenceKind};
-use crate::omp::extension::check;
-use crate::omp::extension::tools::{self, frame};
-use crate::omp::task::{self, Task, TaskFlags};
-use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::{taskgraph, taskgroup};
+use omp::affinity::hint;
+use omp::agents;
+use omp::depend::{self, Dependence, DependenceKind};
+use omp::extension::check;
+use omp::extension::tools::{self, frame};
+use omp::task::{self, Task, TaskFlags};
+use omp::thread::{CurrentThread, Thread};
+use omp::{taskgraph, taskgroup};
 
 /// `kmp_task_t`: what the compiler knows about a task. The task's private variables follow.
 #[repr(C)]

@@ -12,11 +12,11 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use super::parallel::Location;
-use crate::omp::agents;
-use crate::omp::report;
-use crate::omp::taskgroup::{self, Reductions, Taskgroup};
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing;
+use omp::agents;
+use omp::report;
+use omp::taskgroup::{self, Reductions, Taskgroup};
+use omp::thread::CurrentThread;
+use omp::worksharing;
 
 type Initialise = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 type Finish = unsafe extern "C-unwind" fn(*mut c_void);

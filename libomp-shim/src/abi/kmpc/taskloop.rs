@@ -5,13 +5,13 @@ use core::ffi::{c_int, c_void};
 
 use super::parallel::{Location, note_task};
 use super::task::{__kmpc_omp_task, KmpTask, entry, task_of};
-use crate::omp::agents;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::ToolWork;
-use crate::omp::task::{Task, TaskFlags};
-use crate::omp::taskgroup;
-use crate::omp::taskloop::{self, Division};
-use crate::omp::thread::CurrentThread;
+use omp::agents;
+use omp::extension::tools;
+use omp::extension::tools::kinds::ToolWork;
+use omp::task::{Task, TaskFlags};
+use omp::taskgroup;
+use omp::taskloop::{self, Division};
+use omp::thread::CurrentThread;
 
 /// Copies what a memory copy cannot (non-trivial firstprivates), and stores whether the part is the
 /// last.

@@ -18,7 +18,7 @@ use std::alloc;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::omp::report;
+use omp::report;
 
 /// What is called to make and unmake copies.
 #[derive(Clone, Copy, Default)]

@@ -7,10 +7,10 @@ use super::device_for as region_device;
 use super::lists::TgtMapArrays;
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::device::{DeviceSlot, choose, construct};
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::device::ToolTarget;
-use crate::omp::thread::CurrentThread;
+use omp::extension::tools;
+use omp::extension::tools::device::ToolTarget;
+use omp::thread::CurrentThread;
+use omp_offload::{DeviceSlot, choose, construct};
 
 /// The device that a construct of this kind concerns. For a construct that concerns the host, tools
 /// are notified, and nothing else happens.

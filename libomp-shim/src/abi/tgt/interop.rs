@@ -8,8 +8,8 @@ use core::ptr;
 
 use crate::abi::kmpc::parallel::Location;
 use crate::abi::kmpc::task::{__kmpc_omp_taskwait_deps_51, DependInfo, items};
-use crate::omp::device::{self, interop};
-use crate::omp::thread::CurrentThread;
+use omp::thread::CurrentThread;
+use omp_offload::interop;
 
 /// The interop type `targetsync`; 1 is `target`.
 const TARGETSYNC: c_int = 2;
@@ -34,7 +34,7 @@ pub unsafe extern "C-unwind" fn __tgt_interop_init(
 ) {
     let here = CurrentThread::get();
     let number = if device == NO_CLAUSE { here.task.icv.get().default_device } else { device };
-    let made = match device::get(number) {
+    let made = match omp_offload::get(number) {
         Some(slot) => {
             // What the program puts on the stream comes behind them, with `nowait` too.
             // SAFETY: as the caller says.

@@ -8,15 +8,15 @@ use super::lists::{TgtMapArrays, TgtMapList};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
 use crate::abi::kmpc::task;
-use crate::omp::device::construct::{self, TargetRegion};
-use crate::omp::device::interface::{Convention, DeviceCode};
-use crate::omp::device::place::{AnnouncedRegion, Reservation, hints};
-use crate::omp::device::program;
-use crate::omp::device::{DeviceSlot, array, chain, choose, mandatory};
-use crate::omp::extension::offload;
-use crate::omp::report;
-use crate::omp::task::TaskFlags;
-use crate::omp::thread::CurrentThread;
+use omp::extension::offload;
+use omp::report;
+use omp::task::TaskFlags;
+use omp::thread::CurrentThread;
+use omp_offload::construct::{self, TargetRegion};
+use omp_offload::interface::{Convention, DeviceCode};
+use omp_offload::place::{AnnouncedRegion, Reservation, hints};
+use omp_offload::program;
+use omp_offload::{DeviceSlot, array, chain, choose, mandatory};
 
 /// What a launch answers when the region was run on a device.
 const OFFLOADED: c_int = 0;

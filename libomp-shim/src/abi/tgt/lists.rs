@@ -8,7 +8,7 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use super::mapper::{self, Mapper};
-use crate::omp::device::map::{MapFlags, MapItem, MapRole};
+use omp_offload::map::{MapFlags, MapItem, MapRole};
 
 const TO: u64 = 0x1;
 const FROM: u64 = 0x2;

@@ -14,8 +14,8 @@
 //! With `nowait` these calls come from an explicit task, and are carried out before they return:
 //! the task is what goes on later.
 
-use crate::omp::device::{self, ConstructDevice, DeviceSlot, mandatory};
-use crate::omp::thread::CurrentThread;
+use omp::thread::CurrentThread;
+use omp_offload::{ConstructDevice, DeviceSlot, mandatory};
 
 pub mod data;
 pub mod interop;
@@ -28,11 +28,11 @@ pub mod task;
 
 /// The device that a construct with this number concerns, ready to be used; `None` for the host.
 fn device_for(number: i64) -> Option<&'static DeviceSlot> {
-    match device::place(CurrentThread::get(), number) {
+    match omp_offload::place(CurrentThread::get(), number) {
         ConstructDevice::Device(slot)
             if !register::requires_shared_memory() || slot.device.reaches_host_memory() =>
         {
-            let may_be_used = device::program::bring(slot);
+            let may_be_used = omp_offload::program::bring(slot);
             if !may_be_used {
                 mandatory::refuse_without_code(slot.number);
             }

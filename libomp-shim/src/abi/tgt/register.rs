@@ -8,9 +8,9 @@ use core::ffi::{CStr, c_char, c_void};
 use core::slice;
 use core::sync::atomic::{AtomicI64, Ordering};
 
-use crate::omp::device::interface::Release;
-use crate::omp::device::program::{self, DeviceProgram, ProgramEntry, ProgramEntryKind};
-use crate::omp::report;
+use omp::report;
+use omp_offload::interface::Release;
+use omp_offload::program::{self, DeviceProgram, ProgramEntry, ProgramEntryKind};
 
 /// What a program brings.
 #[repr(C)]

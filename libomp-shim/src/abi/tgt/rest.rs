@@ -6,8 +6,7 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 
 use super::launch::NOT_OFFLOADED;
-use crate::omp::device;
-use crate::omp::device::spaces::DeviceSpace;
+use omp_offload::spaces::DeviceSpace;
 
 macro_rules! nothing_owed {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -37,7 +36,7 @@ nothing_owed! {
 /// Prints what is mapped to each device, on standard error.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_dump_mapping_tables() {
-    for slot in device::usable() {
+    for slot in omp_offload::usable() {
         for mapped in slot.lock().iter() {
             let (host, at, count) = (&mapped.host, mapped.device, mapped.count());
             let times = if count == u64::MAX { "for ever".into() } else { format!("{count} times") };
@@ -54,7 +53,7 @@ pub extern "C-unwind" fn ompx_dump_mapping_tables() {
 /// Prints what is known of a device, on standard output. 1 when it exists, else 0.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __tgt_print_device_info(device: i64) -> c_int {
-    let Some(slot) = i32::try_from(device).ok().and_then(device::get) else { return 0 };
+    let Some(slot) = i32::try_from(device).ok().and_then(omp_offload::get) else { return 0 };
     println!("device {}: {}", slot.number, slot.device.name().to_string_lossy());
     1
 }

@@ -5,10 +5,10 @@ use core::ffi::c_int;
 
 use crate::abi::kmpc::parallel::Location;
 use crate::abi::kmpc::task::{__kmpc_omp_task_alloc, KmpTask, TIED, TaskRoutine, task_of};
-use crate::omp::device::place::{AnnouncedRegion, hints};
-use crate::omp::device::{self, array, chain, choose};
-use crate::omp::task::TaskFlags;
-use crate::omp::thread::CurrentThread;
+use omp::task::TaskFlags;
+use omp::thread::CurrentThread;
+use omp_offload::place::{AnnouncedRegion, hints};
+use omp_offload::{array, chain, choose};
 
 /// Allocates a `target` task. If the runtime is to choose the task's device, the task gets the
 /// number of its region now; the device is chosen when the task runs. Such a task is untied (5.2
@@ -29,15 +29,15 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
-    let queues = device::any()
-        && chain::suits(CurrentThread::get(), entry, device::number(CurrentThread::get(), device));
+    let queues = omp_offload::any()
+        && chain::suits(CurrentThread::get(), entry, omp_offload::number(CurrentThread::get(), device));
     task.set_flags(
         task.flags()
             .with(TaskFlags::TARGET)
-            .with_if(device::any(), TaskFlags::OFFLOADED)
+            .with_if(omp_offload::any(), TaskFlags::OFFLOADED)
             .with_if(queues, TaskFlags::QUEUES),
     );
     hints::announce(task, announced);
-    array::ahead::bind(task, device::number(CurrentThread::get(), device));
+    array::ahead::bind(task, omp_offload::number(CurrentThread::get(), device));
     made
 }

@@ -5,11 +5,11 @@
 use core::ffi::{CStr, c_char, c_int, c_uint};
 use std::borrow::Cow;
 
-use crate::omp::affinity::{
+use omp::affinity::{
     affinity_format, capture_affinity, copy_out, copy_out_fortran, display_affinity, set_affinity_format,
 };
-use crate::omp::binding;
-use crate::omp::display;
+use omp::binding;
+use omp::display;
 
 /// # Safety
 /// Null, or a C string.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::omp::affinity::topology;
+use omp::affinity::topology;
 
 type Word = libc::c_ulong;
 const WORD_BITS: usize = Word::BITS as usize;

@@ -8,9 +8,9 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::omp::device::memory::{self, Rectangle, Side, side};
-use crate::omp::task;
-use crate::omp::thread::CurrentThread;
+use omp::task;
+use omp::thread::CurrentThread;
+use omp_offload::memory::{self, Rectangle, Side, side};
 
 /// What failing copies return.
 const EINVAL: c_int = libc::EINVAL;
@@ -60,7 +60,7 @@ pub extern "C-unwind" fn omp_target_is_accessible(
 }
 
 /// What a copy returns: `EINVAL` when it failed.
-fn status(result: Result<(), crate::omp::device::interface::DeviceFailure>) -> c_int {
+fn status(result: Result<(), omp_offload::interface::DeviceFailure>) -> c_int {
     if result.is_ok() { 0 } else { EINVAL }
 }
 

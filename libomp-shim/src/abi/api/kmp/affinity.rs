@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use core::ptr::NonNull;
 
 use crate::abi::api::affinity::mask::Mask;
-use crate::omp::affinity::topology;
+use omp::affinity::topology;
 
 /// The address of a `kmp_affinity_mask_t`.
 type MaskAddress = NonNull<*mut Mask>;

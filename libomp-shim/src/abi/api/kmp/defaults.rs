@@ -7,8 +7,8 @@
 use core::ffi::{CStr, c_char};
 
 use crate::abi::api::no_effect;
-use crate::omp::env;
-use crate::omp::target;
+use omp::env;
+use omp::target;
 
 fn set_default(name: &str, value: &str) {
     if env::set_default(name, value) {

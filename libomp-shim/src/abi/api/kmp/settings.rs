@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use ult::sched::Spin;
 
 use crate::abi::api::{no_effect, parallel::change_icv};
-use crate::omp::cancel::{self, CancelConstruct};
-use crate::omp::env::{self, SpinSetting as Wanted};
-use crate::omp::thread::CurrentThread;
-use crate::omp::{parallel, report, root};
+use omp::cancel::{self, CancelConstruct};
+use omp::env::{self, SpinSetting as Wanted};
+use omp::thread::CurrentThread;
+use omp::{parallel, report, root};
 
 /// What `kmp_set_blocktime` said last, in milliseconds; negative: nothing.
 static BLOCKTIME: AtomicI32 = AtomicI32::new(-1);

@@ -11,13 +11,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::kinds::GompMapArrays;
 use super::{Action, Deferred, NOWAIT, Target, TargetCopies, defer, device_for};
 use crate::abi::gomp::task as front;
-use crate::omp::device::map::{MapEntered, MapItem};
-use crate::omp::device::{self, DeviceSlot, choose, construct};
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::device::ToolTarget as Kind;
-use crate::omp::target;
-use crate::omp::task::TaskFlags;
-use crate::omp::thread::CurrentThread;
+use omp::extension::tools;
+use omp::extension::tools::device::ToolTarget as Kind;
+use omp::target;
+use omp::task::TaskFlags;
+use omp::thread::CurrentThread;
+use omp_offload::map::{MapEntered, MapItem};
+use omp_offload::{DeviceSlot, choose, construct};
 
 /// Bit of the `flags` argument.
 const EXIT: c_uint = 2;
@@ -46,7 +46,7 @@ impl Change {
     /// # Safety
     /// The compiler's list.
     pub unsafe fn carry_out(self, slot: &DeviceSlot, arrays: &GompMapArrays) {
-        device::program::bring(slot);
+        omp_offload::program::bring(slot);
         // SAFETY: as the caller says.
         unsafe {
             let items = arrays.list().items;
@@ -73,13 +73,13 @@ fn open() -> MutexGuard<'static, Option<HashMap<usize, Vec<Open>>>> {
 /// The compiler's list; `addresses` is what it read it from.
 unsafe fn begin(device: c_int, arrays: &GompMapArrays, addresses: *mut *mut c_void) {
     let here = CurrentThread::get();
-    if !device::any() {
+    if !omp_offload::any() {
         target::refuse_if_mandatory(here, device.into());
         return tools::device::on_host(Kind::EnterData);
     }
     choose::refuse_for_data(here, device.into());
     let region = device_for(here, device).map(|slot| {
-        device::program::bring(slot);
+        omp_offload::program::bring(slot);
         // SAFETY: as the caller says.
         unsafe {
             let list = arrays.list();
@@ -132,7 +132,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_data(
 /// `target data` ends.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_target_end_data() {
-    if !device::any() {
+    if !omp_offload::any() {
         return tools::device::on_host(Kind::ExitData);
     }
     let task = ptr::from_ref(CurrentThread::get().task).addr();

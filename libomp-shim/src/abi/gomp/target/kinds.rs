@@ -6,7 +6,7 @@
 
 use core::ffi::c_void;
 
-use crate::omp::device::map::{MapFlags, MapItem, MapRole};
+use omp_offload::map::{MapFlags, MapItem, MapRole};
 
 /// Copied to the device, from it.
 const TO: u16 = 1;

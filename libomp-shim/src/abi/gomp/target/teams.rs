@@ -3,8 +3,8 @@
 use core::ffi::{c_uint, c_void};
 
 use crate::abi::gomp::parallel::{OutlinedFunction, body_of};
-use crate::omp::icv;
-use crate::omp::thread::CurrentThread;
+use omp::icv;
+use omp::thread::CurrentThread;
 
 /// `teams` inside `target`, called in a loop: true as long as the calling code is to run another
 /// team.
@@ -61,10 +61,5 @@ pub unsafe extern "C-unwind" fn GOMP_teams_reg(
     _flags: c_uint,
 ) {
     let teams = league_size(0, num_teams);
-    crate::omp::parallel::league(
-        CurrentThread::get(),
-        body_of(function, data),
-        teams,
-        limit_of(thread_limit),
-    );
+    omp::parallel::league(CurrentThread::get(), body_of(function, data), teams, limit_of(thread_limit));
 }

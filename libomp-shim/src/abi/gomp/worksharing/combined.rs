@@ -5,12 +5,12 @@ use core::ffi::{c_long, c_uint, c_void};
 
 use super::super::parallel::{OutlinedFunction, body_of, request_of};
 use super::loops::runtime;
-use crate::omp::parallel;
-use crate::omp::team::Body;
-use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
-use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
-use crate::omp::worksharing::space::IterationSpace;
+use omp::parallel;
+use omp::team::Body;
+use omp::thread::{CurrentThread, Thread};
+use omp::worksharing::dispatch::{self, Loop, Ordered};
+use omp::worksharing::schedule::{Schedule, ScheduleRule};
+use omp::worksharing::space::IterationSpace;
 
 /// A region's construct and the function to call in it.
 pub struct Combined {

@@ -4,8 +4,8 @@
 use core::arch::naked_asm;
 use core::ffi::{c_long, c_ulonglong};
 
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::{doacross, ordered};
+use omp::thread::CurrentThread;
+use omp::worksharing::{doacross, ordered};
 
 /// An `ordered` region begins.
 #[unsafe(no_mangle)]

@@ -7,13 +7,13 @@ use core::ffi::{c_long, c_uint, c_void};
 use super::super::parallel::{OutlinedFunction, request_of};
 use super::combined::{Combined, loop_of, sections_of};
 use super::loops::runtime;
-use crate::omp::parallel::ForkedRegion;
-use crate::omp::report;
-use crate::omp::team::Body;
-use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::worksharing::dispatch::Loop;
-use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
-use crate::omp::worksharing::space::IterationSpace;
+use omp::parallel::ForkedRegion;
+use omp::report;
+use omp::team::Body;
+use omp::thread::{CurrentThread, Thread};
+use omp::worksharing::dispatch::Loop;
+use omp::worksharing::schedule::{Schedule, ScheduleRule};
+use omp::worksharing::space::IterationSpace;
 
 /// A region without a construct in it: only the function is called.
 unsafe fn call_only(thread: &Thread, body: &Body) {

@@ -7,17 +7,17 @@ use core::ffi::{c_long, c_uint, c_ulonglong, c_void};
 use core::ptr;
 
 use super::shared;
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::{Chunk, SyncKind};
-use crate::omp::report;
-use crate::omp::team;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
-use crate::omp::worksharing::doacross::{self, DoacrossDimension};
-use crate::omp::worksharing::ordered;
-use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
-use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
+use omp::extension::check::BarrierKind;
+use omp::extension::tools;
+use omp::extension::tools::kinds::{Chunk, SyncKind};
+use omp::report;
+use omp::team;
+use omp::thread::CurrentThread;
+use omp::worksharing::dispatch::{self, Loop, Ordered};
+use omp::worksharing::doacross::{self, DoacrossDimension};
+use omp::worksharing::ordered;
+use omp::worksharing::schedule::{Schedule, ScheduleRule};
+use omp::worksharing::space::{IterationSpace, LoopInteger};
 
 /// What the general forms bring along, null where they do not.
 #[derive(Clone, Copy)]

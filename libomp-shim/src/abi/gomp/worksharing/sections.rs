@@ -6,11 +6,11 @@ use core::ffi::{c_uint, c_void};
 use super::combined::sections_of;
 use super::loops::{GOMP_loop_end_nowait, end, end_cancellable};
 use super::shared;
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::Chunk;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::dispatch;
+use omp::extension::check::BarrierKind;
+use omp::extension::tools;
+use omp::extension::tools::kinds::Chunk;
+use omp::thread::CurrentThread;
+use omp::worksharing::dispatch;
 
 /// Enters `sections` with `count` sections and takes the first.
 #[unsafe(no_mangle)]

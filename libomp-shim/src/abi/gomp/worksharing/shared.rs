@@ -5,8 +5,8 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::super::task_reduction;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::{WorkShare, zeroed};
+use omp::thread::CurrentThread;
+use omp::worksharing::{WorkShare, zeroed};
 
 /// Allocates the block that `*mem` asks for; in the first thread to arrive. `*mem` holds the number
 /// of bytes, and no number when a thread has been here before: hence before `hand_out`.

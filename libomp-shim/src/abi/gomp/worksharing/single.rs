@@ -5,12 +5,12 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::shared;
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::SyncKind;
-use crate::omp::team;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing;
+use omp::extension::check::BarrierKind;
+use omp::extension::tools;
+use omp::extension::tools::kinds::SyncKind;
+use omp::team;
+use omp::thread::CurrentThread;
+use omp::worksharing;
 
 /// `single`: true in the thread that executes the block.
 #[unsafe(no_mangle)]

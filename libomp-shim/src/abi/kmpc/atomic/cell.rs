@@ -9,8 +9,8 @@ use core::ffi::c_int;
 use core::mem::{size_of, transmute_copy};
 use std::sync::OnceLock;
 
-use crate::omp::env;
-use crate::omp::lock::ATOMIC;
+use omp::env;
+use omp::lock::ATOMIC;
 
 /// An unsigned integer of a size that one instruction can exchange.
 pub trait AtomicWord: Copy + Eq {

@@ -37,7 +37,7 @@ mod shape;
 mod table;
 mod wide;
 
-use crate::omp::lock::ATOMIC;
+use omp::lock::ATOMIC;
 
 /// Begins an `atomic` that no function of the table does: takes the one lock of all of them.
 #[unsafe(no_mangle)]

@@ -11,7 +11,7 @@ use core::ffi::c_int;
 use core::slice;
 
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::thread::CurrentThread;
+use omp::thread::CurrentThread;
 
 /// `bounds_info_t`: one loop. What it compares is `<=` or `>=` after the first call.
 #[repr(C)]

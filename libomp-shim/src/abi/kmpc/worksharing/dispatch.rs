@@ -4,12 +4,12 @@
 use super::Ident;
 use super::fixed::team_block;
 use super::kind::ScheduleKind;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::Chunk;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
-use crate::omp::worksharing::ordered;
-use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
+use omp::extension::tools;
+use omp::extension::tools::kinds::Chunk;
+use omp::thread::CurrentThread;
+use omp::worksharing::dispatch::{self, Loop, Ordered};
+use omp::worksharing::ordered;
+use omp::worksharing::space::{IterationSpace, LoopInteger};
 
 fn init(here: CurrentThread, number: i32, space: IterationSpace, chunk: i64) {
     let kind = ScheduleKind::of(number);

@@ -1,10 +1,10 @@
 //! `ordered` and doacross. Iterations are given by the values of their loop variables.
 
 use super::Ident;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::doacross::{self, DoacrossDimension};
-use crate::omp::worksharing::ordered;
-use crate::omp::worksharing::space::IterationSpace;
+use omp::thread::CurrentThread;
+use omp::worksharing::doacross::{self, DoacrossDimension};
+use omp::worksharing::ordered;
+use omp::worksharing::space::IterationSpace;
 
 /// An `ordered` region begins.
 #[unsafe(no_mangle)]

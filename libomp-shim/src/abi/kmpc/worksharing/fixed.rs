@@ -7,12 +7,12 @@
 use super::Ident;
 use super::kind::{self, ScheduleKind};
 use crate::abi::kmpc::parallel::flags_of;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::{Chunk, ToolWork};
-use crate::omp::report;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::schedule::{self, Schedule, StaticShare};
-use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
+use omp::extension::tools;
+use omp::extension::tools::kinds::{Chunk, ToolWork};
+use omp::report;
+use omp::thread::CurrentThread;
+use omp::worksharing::schedule::{self, Schedule, StaticShare};
+use omp::worksharing::space::{IterationSpace, LoopInteger};
 
 /// The variables of the compiler's that are read and written.
 struct Variables<T> {

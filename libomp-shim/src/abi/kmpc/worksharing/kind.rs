@@ -1,9 +1,9 @@
 //! LLVM's numbers of schedules (`sched_type`).
 
-use crate::omp::icv::{Sched, SchedKind};
-use crate::omp::report;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
+use omp::icv::{Sched, SchedKind};
+use omp::report;
+use omp::thread::CurrentThread;
+use omp::worksharing::schedule::{Schedule, ScheduleRule};
 
 /// The schedule has the `monotonic` modifier.
 const MONOTONIC: i32 = 0x2000_0000;

@@ -2,12 +2,12 @@
 //! icx calls these.
 
 use super::Ident;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::Chunk;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
-use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
-use crate::omp::worksharing::space::IterationSpace;
+use omp::extension::tools;
+use omp::extension::tools::kinds::Chunk;
+use omp::thread::CurrentThread;
+use omp::worksharing::dispatch::{self, Loop, Ordered};
+use omp::worksharing::schedule::{Schedule, ScheduleRule};
+use omp::worksharing::space::IterationSpace;
 
 /// Enters `sections`. Returns 1 when the team has more than one thread.
 #[unsafe(no_mangle)]

@@ -4,12 +4,12 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::Ident;
-use crate::omp::extension::check::BarrierKind;
-use crate::omp::extension::tools;
-use crate::omp::extension::tools::kinds::{SyncKind, ToolWork};
-use crate::omp::team;
-use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing;
+use omp::extension::check::BarrierKind;
+use omp::extension::tools;
+use omp::extension::tools::kinds::{SyncKind, ToolWork};
+use omp::team;
+use omp::thread::CurrentThread;
+use omp::worksharing;
 
 /// `single`: 1 in the thread that executes the block.
 #[unsafe(no_mangle)]

@@ -1,0 +1,74 @@
+//! OpenMP's meaning, for every front the same.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | [`env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
+//! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
+//! | [`storage`], [`tls_blocks`] | which thread-local storage threads run with, and what numbered threads keep |
+//! | [`affinity`], [`binding`] | places, and binding threads to them |
+//! | [`task`], [`queue`], [`team_queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
+//! | [`taskgraph`] | graphs of tasks that are made once and run many times |
+//! | [`worksharing`] | loops, sections, single, ordered, doacross |
+//! | [`cancel`] | cancellation |
+//! | [`target`], [`device`] | target regions on the host, devices |
+//! | [`reduction`] | how copies of a reduction are combined |
+//! | [`alloc`] | memory allocators |
+//! | [`lock`] | locks, and what critical is made of |
+//! | [`user_files`] | files that the user or the program names |
+//! | [`yielding`] | what `sched_yield` means |
+//! | [`outside`] | waiting for the requests of other libraries |
+//! | [`remote`], [`persistent`] | functions that run on other ranks, futures, events; persistent tasks and their trays |
+//! | [`stats`] | counters |
+//! | [`tool`] | events, of which tools and the trace are notified |
+//! | [`trace`] | timelines: `GANGWAY_TRACE` |
+//! | [`report`], [`functions`] | messages to the user, names of functions for them |
+//! | [`extension`] | the extension points |
+//! | `judging` | what judges of texts share, for tests and fuzzers only |
+pub mod affinity;
+pub mod agents;
+pub mod alloc;
+pub mod assemble;
+pub mod binding;
+pub mod cancel;
+pub mod counts;
+pub mod depend;
+pub mod describe;
+pub mod display;
+pub mod env;
+pub mod exit;
+pub mod extension;
+pub mod functions;
+pub mod group;
+pub mod icv;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod judging;
+pub mod lock;
+pub mod memory;
+pub mod outside;
+pub mod parallel;
+pub mod queue;
+pub mod races;
+pub mod reduction;
+pub mod report;
+pub mod root;
+pub mod stacks;
+pub mod stats;
+pub mod storage;
+pub mod target;
+pub mod task;
+pub mod taskgraph;
+pub mod taskgroup;
+pub mod taskloop;
+pub mod team;
+pub mod team_queue;
+pub mod thread;
+pub mod tls_blocks;
+pub mod user_files;
+pub mod worksharing;
+pub mod yielding;
+
+/// The extensions of this crate's tests.
+#[cfg(test)]
+#[unsafe(export_name = "gangway_extensions")]
+static EXTENSIONS: extension::Extensions =
+    extension::Extensions { offload: &env::test_policies::TestPolicies, ..extension::Extensions::NONE };

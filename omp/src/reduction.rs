@@ -1,0 +1,45 @@
+//! Reductions on parallel and worksharing constructs: which way a team takes. The ways themselves
+//! are in the front that has them ([`libomp_shim::abi::kmpc`]); GCC's code combines by itself.
+
+use super::env::{self, ReductionMethod};
+use super::thread::CurrentThread;
+
+/// The way a construct has taken, kept by the thread until its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReductionPath {
+    /// The team has one thread.
+    #[default]
+    Alone,
+    /// One thread after the other, under a lock.
+    Critical,
+    /// Atomic operations.
+    Atomic,
+    /// In the order of thread numbers; this is thread 0.
+    Tree,
+}
+
+/// Largest team that combines with atomic operations where both are possible: beyond it they
+/// contend more than a tree waits.
+const ATOMIC_TEAM: u32 = 4;
+
+/// Chooses a way. `atomic`: the compiler has generated an atomic variant; `combiner`: it has passed
+/// a function that combines two threads' copies. `KMP_FORCE_REDUCTION` and
+/// `KMP_DETERMINISTIC_REDUCTION` decide where they can.
+pub fn choose(here: CurrentThread, atomic: bool, combiner: bool) -> ReductionPath {
+    let size = here.team().size();
+    if size == 1 {
+        return ReductionPath::Alone;
+    }
+    match env::settings().reduction_method {
+        Some(ReductionMethod::Critical) => return ReductionPath::Critical,
+        Some(ReductionMethod::Atomic) if atomic => return ReductionPath::Atomic,
+        Some(ReductionMethod::Tree) if combiner => return ReductionPath::Tree,
+        _ => {}
+    }
+    match (atomic, combiner) {
+        (true, _) if size <= ATOMIC_TEAM => ReductionPath::Atomic,
+        (_, true) => ReductionPath::Tree,
+        (true, false) => ReductionPath::Atomic,
+        (false, false) => ReductionPath::Critical,
+    }
+}

@@ -1,0 +1,118 @@
+//! The description of a region, as the forking thread gives it to the members.
+//!
+//! What lives here: the plan, the body, the kinds of teams. What does not: how the plan is decided
+//! ([`crate::parallel`]), and data that change while a region runs (the fields of
+//! [`Team`](super::Team)).
+//!
+//! The number of threads is not part of the plan: members that still search for tasks read it while
+//! the next region is being planned. The gang is not part of it either. The gang changes in each
+//! region, while the plan is often that of the region before and is then not written.
+
+use core::ops::Range;
+use core::ptr;
+
+use ult::sched::Spin;
+use ult::sys::arch::FpState;
+use ult::worker::Worker;
+
+use super::super::affinity::PlaceAssignment;
+use super::super::group::Group;
+use super::super::icv::{Icv, ProcBind};
+use super::super::task::Task;
+use super::super::thread::Thread;
+
+/// The code of a region: `call(thread, body)` in each thread of the team.
+#[derive(Clone, Copy)]
+pub struct Body {
+    /// Calls the compiler's outlined function by its ABI.
+    pub call: unsafe fn(&Thread, &Body),
+    /// The outlined function.
+    pub function: *const (),
+    /// Its data: GCC's pointer, or LLVM's array of arguments.
+    pub data: *mut (),
+    /// Number of arguments, for LLVM.
+    pub count: usize,
+}
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Self) -> bool {
+        let words = |b: &Self| [b.call as usize, b.function as usize, b.data as usize, b.count];
+        words(self) == words(other)
+    }
+}
+
+unsafe fn no_body(_: &Thread, _: &Body) {}
+
+impl Body {
+    /// A body that does nothing.
+    pub const EMPTY: Self = Self { call: no_body, function: ptr::null(), data: ptr::null_mut(), count: 0 };
+}
+
+/// The description of a region: set by the forking thread, constant while the region runs.
+#[derive(Clone)]
+pub struct Plan {
+    /// The code that the threads execute.
+    pub body: Body,
+    /// Nesting level (`omp_get_level`).
+    pub level: u32,
+    /// Nested active regions (`omp_get_active_level`).
+    pub active_level: u32,
+    /// Number of active regions that really surround the threads. A target region on the host
+    /// begins at level 0, but other regions may surround it. This number decides where threads run.
+    pub active_around: u32,
+    /// The thread that forked; null for an initial team.
+    pub parent_thread: *const Thread,
+    /// The task that forked; null for an initial team.
+    pub parent_task: *const Task,
+    /// Control variables of the implicit tasks.
+    pub icv: Icv,
+    /// Rounding mode and flush-to-zero of the forking thread.
+    pub floating_point: FpState,
+    /// Number of threads of the contention group beyond its initial thread; the counter lies in the
+    /// initial team.
+    pub group: *const Group,
+    /// Number of teams in the league, and this team's number.
+    pub league: (u32, u32),
+    /// The worker that is the program's kernel thread at the root of the nested regions.
+    pub root_worker: Option<&'static Worker>,
+    /// How members poll before they sleep.
+    pub spin: Spin,
+    /// Binding policy of the region (`omp_get_proc_bind` inside reports the ICV instead).
+    pub bind: ProcBind,
+    /// The places of the members; `None` if threads are not bound.
+    pub places: Option<PlaceAssignment>,
+    /// The forking thread's place partition, which members inherit if they are not bound. `None`
+    /// without places.
+    pub partition: Option<Range<u32>>,
+    /// Do threads on kernel threads of their own run with the TLS blocks that the forking thread
+    /// keeps for them (`Thread::kept`)?
+    pub keeps: bool,
+    /// Does a team of one also defer its tasks? One of them may have to wait for a message that the
+    /// next one sends (`OMPX_TASK_AWARE_MPI`).
+    pub defers_alone: bool,
+    /// Do the threads display their affinity when they start (`OMP_DISPLAY_AFFINITY`)?
+    pub displays: bool,
+    /// Are tools notified of the events in the region (`omp_tools::tool`)? Its members then stay
+    /// at the join until the region is closed.
+    pub notified: bool,
+    /// The number of the device whose target region this is, or surrounds this region; [`ON_HOST`]
+    /// if there is none.
+    pub device: i32,
+    /// Number of nested target regions around this region, itself counted; 0 outside of all.
+    pub target_depth: u32,
+}
+
+/// The host, in [`Plan::device`]. Chosen: a number that no device has.
+pub const ON_HOST: i32 = -1;
+
+/// Where the threads of a team run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TeamKind {
+    /// Each thread has a shared worker of the pool assigned to it, and stays there between regions.
+    AssignedWorkers,
+    /// Each thread has a kernel thread beyond the pool's workers. For code that blocks, and for
+    /// programs whose TLS blocks cannot be borrowed.
+    KernelThreads,
+    /// The threads are ULTs. They start anew in each region, on the workers that take them.
+    Ults,
+}

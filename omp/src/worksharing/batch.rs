@@ -1,0 +1,349 @@
+//! Batches of small chunks, for `nonmonotonic:dynamic` loops (OpenMP 5.2 §11.5.3). A `dynamic` loop
+//! without a modifier is such a loop.
+//!
+//! What does not live here: the loop and its counter ([`super::dispatch`]), and the sizes of chunks
+//! ([`super::schedule`]).
+//!
+//! If the bodies of a `dynamic` loop take a few nanoseconds, the loop costs as much as its counter:
+//! the threads pull the counter's cache line to and fro for every chunk. A thread whose last chunks
+//! were quick therefore reserves several chunks at once. They lie in its [`ChunkReserve`], on a
+//! cache line of its own. The thread takes them from there one by one. A thread that finds the
+//! counter at its end may take them too. So no chunk waits behind a slow one while a thread of the
+//! team has nothing to do. The protocol is in `docs/protocols/worksharing.md`.
+//!
+//! *Size of a batch* ([`Batch`]). The first batch has one chunk. If the chunks of a batch took less
+//! than [`QUICK_CHUNK_TICKS`] each, the next batch has twice as many, up to [`BATCH_CHUNKS`].
+//! Otherwise the next batch has one chunk again, and the thread does not read the clock for the
+//! next [`UNTIMED_CHUNKS`] chunks. A batch is always a small part of the remaining chunks. So a
+//! loop whose bodies take a fifth of a microsecond or more never has a reserve.
+//!
+//! *The last chunk.* `lastprivate` keeps the value that the thread of the last chunk computed
+//! *last*. Therefore the last chunk is not in the counter. The first thread that finds no chunk in
+//! the counter and none in a reserve takes it, and takes no chunk after it.
+//!
+//! Tried and rejected:
+//! * Reserves that no other thread may touch. They save an atomic instruction per chunk. But chunks
+//!   behind a sudden slow one wait for it, and iterations that wait for each other hang.
+//! * Larger batches by the number of threads instead of by time. An uneven loop of long bodies then
+//!   loses its balance.
+//! * The last chunk from the counter, like the others. Its thread must then steal no chunk, or
+//!   `lastprivate` keeps the value of a stolen chunk; and iterations that wait for each other hang
+//!   again.
+
+use core::ptr;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::thread::CurrentThread;
+
+use super::WorkShare;
+
+/// Time of a chunk, in ticks ([`ult::sys::arch::ticks`]), up to which the chunk is quick. Derived: some
+/// 100 ns, a fraction of the time that the counter costs if many threads use it.
+const QUICK_CHUNK_TICKS: u64 = 256;
+/// Largest number of chunks in a batch. Chosen: one addition to the counter then serves many
+/// chunks, and the number fits its 8 bits; any value from 32 to 128 will do.
+const BATCH_CHUNKS: u64 = 64;
+/// Number of chunks after a slow one for which the clock is not read. Chosen: the clock is then
+/// read for few of the slow chunks; any value from 8 to 64 will do.
+const UNTIMED_CHUNKS: u32 = 16;
+/// Number of batches that a thread's even share of the remaining chunks has room for, at least.
+/// Chosen: the threads still end at nearly the same time; any value from 2 to 8 will do.
+const SHARES_PER_BATCH: u64 = 4;
+/// Number of chunks from which on a loop has no batches. Derived: the number of a chunk has 48 bits
+/// in a [`ChunkReserve`].
+const UNBATCHED_CHUNKS: u64 = 1 << 48;
+
+/// Chunks that a thread has reserved, in one word: the number of the construct (8 bits), the next
+/// chunk (48 bits), and the number of chunks (8 bits).
+///
+/// Eight bits are enough to tell constructs apart. Threads of a team are at most one round of the
+/// ring from each other, and a thread empties its reserve when it leaves.
+pub struct ChunkReserve(AtomicU64);
+
+/// Mask of the number of chunks in a word, the lowest 8 bits. Derived: from the layout of
+/// [`ChunkReserve`].
+const COUNT: u64 = 0xFF;
+/// Position of the construct's number in a word, in bits. Derived: from the layout of
+/// [`ChunkReserve`].
+const TAG_SHIFT: u32 = 56;
+/// Summand that takes one chunk from a word: the number of chunks decreases by 1, and the next
+/// chunk increases by 1. Derived: from the layout of [`ChunkReserve`].
+const TAKE_ONE: u64 = (1 << 8) - 1;
+
+impl Default for ChunkReserve {
+    fn default() -> Self {
+        Self(AtomicU64::new(0))
+    }
+}
+
+impl ChunkReserve {
+    /// Takes the next chunk out of the thread's own reserve.
+    #[inline(always)]
+    pub(super) fn take(&self) -> Option<u64> {
+        // ORDERING: Relaxed; chunks are numbers, and the construct's sequence number has published
+        // the data behind them.
+        let mut word = self.0.load(Ordering::Relaxed);
+        while word & COUNT != 0 {
+            // ORDERING: Relaxed, as above. A word never comes back, so the exchange fails if
+            // another thread has taken a chunk meanwhile.
+            match self.0.compare_exchange_weak(word, word + TAKE_ONE, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(number(word)),
+                Err(now) => word = now,
+            }
+        }
+        None
+    }
+
+    /// Takes a chunk of `construct` out of another thread's reserve.
+    fn steal(&self, construct: u64) -> Option<u64> {
+        // ORDERING: Relaxed, as in `take`.
+        let mut word = self.0.load(Ordering::Relaxed);
+        while word & COUNT != 0 && word >> TAG_SHIFT == construct & 0xFF {
+            // ORDERING: Relaxed, as in `take`.
+            match self.0.compare_exchange_weak(word, word + TAKE_ONE, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(number(word)),
+                Err(now) => word = now,
+            }
+        }
+        None
+    }
+
+    /// Puts `count` chunks, from `first` on, into the empty reserve. No other thread changes an
+    /// empty reserve.
+    fn fill(&self, construct: u64, first: u64, count: u64) {
+        // ORDERING: Relaxed, as in `take`.
+        self.0.store((construct & 0xFF) << TAG_SHIFT | first << 8 | count, Ordering::Relaxed);
+    }
+
+    /// Empties a reserve whose chunks no thread will execute, because the construct was cancelled.
+    #[inline]
+    pub(super) fn clear(&self) {
+        // ORDERING: Relaxed, as in `take`. An exchange by another thread succeeds before this store
+        // or fails.
+        if self.0.load(Ordering::Relaxed) & COUNT != 0 {
+            self.0.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+fn number(word: u64) -> u64 {
+    (word << 8) >> 16
+}
+
+/// How a thread takes the chunks of its present loop.
+pub(super) struct Batch {
+    /// Null if the loop has no batches, or the thread is in no loop.
+    reserve: *const ChunkReserve,
+    construct: u64,
+    /// Number of chunks of the loop; 0 if they are taken one by one.
+    chunks: u64,
+    /// Number of chunks in the next batch.
+    size: u64,
+    /// Number of chunks in the last batch, and when the thread took it; 0 if the clock was not
+    /// read.
+    taken: u64,
+    since: u64,
+    /// Number of chunks to come for which the clock is not read.
+    pause: u32,
+    /// The last chunk that came from the counter.
+    seen: u64,
+    /// The thread from which a chunk was stolen last.
+    victim: u32,
+    /// The thread has taken the loop's last chunk, and takes no other chunk.
+    ends: bool,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            reserve: ptr::null(),
+            construct: 0,
+            chunks: 0,
+            size: 1,
+            taken: 0,
+            since: 0,
+            pause: 0,
+            seen: 0,
+            victim: 0,
+            ends: false,
+        }
+    }
+}
+
+impl Batch {
+    /// The thread enters a loop of `chunks` chunks.
+    pub(super) fn begin(&mut self, here: CurrentThread, construct: u64, chunks: u64) {
+        *self = Self::of(construct, chunks);
+        self.reserve = here.team().reserve(here.thread.num());
+    }
+
+    fn of(construct: u64, chunks: u64) -> Self {
+        Self { construct, chunks: if chunks < UNBATCHED_CHUNKS { chunks } else { 0 }, ..Self::default() }
+    }
+
+    /// The thread leaves the loop, or enters one without batches. The remaining chunks of a
+    /// cancelled loop are dropped.
+    #[inline]
+    pub(super) fn end(&mut self) {
+        if let Some(reserve) = self.reserve() {
+            reserve.clear();
+            self.reserve = ptr::null();
+        }
+    }
+
+    /// The thread's reserve, in a loop with batches.
+    #[inline(always)]
+    pub(super) fn reserve(&self) -> Option<&'static ChunkReserve> {
+        // SAFETY: null, or a part of the team, which lives as long as the thread is a member.
+        unsafe { self.reserve.as_ref() }
+    }
+
+    /// The number of the next chunk, if the reserve is empty. A number beyond the end if there is
+    /// no chunk.
+    pub(super) fn refill(&mut self, here: CurrentThread, share: &WorkShare) -> u64 {
+        let count = self.count(u64::from(here.team().size()));
+        // ORDERING: Relaxed; the counter only divides the work, and the sequence number has
+        // published the data that the loop reads.
+        let first = share.next.0.fetch_add(count, Ordering::Relaxed);
+        self.seen = first;
+        if self.chunks == 0 {
+            return first;
+        }
+        let counted = self.chunks - 1;
+        if counted <= first {
+            return self.take_stray(here, share).unwrap_or(self.chunks);
+        }
+        let count = count.min(counted - first);
+        if count > 1 {
+            self.reserve().inspect(|reserve| reserve.fill(self.construct, first + 1, count - 1));
+            share.note_reserves();
+        }
+        self.taken = count;
+        if self.pause == 0 && self.is_worth_it(u64::from(here.team().size())) {
+            self.since = ult::sys::arch::ticks();
+        }
+        first
+    }
+
+    /// A chunk that another thread has reserved, or the loop's last chunk. The counter is at its
+    /// end.
+    fn take_stray(&mut self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
+        if ult::mutant!(last_chunk_first) && share.take_last() {
+            return Some(self.chunks - 1);
+        }
+        if self.ends {
+            return None;
+        }
+        self.steal(here, share).or_else(|| {
+            self.ends = share.take_last();
+            self.ends.then_some(self.chunks - 1)
+        })
+    }
+
+    /// The number of chunks to take now.
+    fn count(&mut self, threads: u64) -> u64 {
+        if self.pause != 0 {
+            self.pause -= 1;
+        } else if self.since != 0 {
+            self.judge(ult::sys::arch::ticks().wrapping_sub(self.since));
+        }
+        self.size.min(self.left() / (SHARES_PER_BATCH * threads)).max(1)
+    }
+
+    /// Decides the size of the next batch: the chunks taken last have taken `ticks`.
+    fn judge(&mut self, ticks: u64) {
+        self.since = 0;
+        if ticks <= QUICK_CHUNK_TICKS * self.taken {
+            self.size = (2 * self.size).min(BATCH_CHUNKS);
+        } else {
+            self.size = 1;
+            self.pause = UNTIMED_CHUNKS;
+        }
+    }
+
+    /// Are there enough chunks left for a batch?
+    fn is_worth_it(&self, threads: u64) -> bool {
+        self.left() >= 2 * SHARES_PER_BATCH * threads
+    }
+
+    fn left(&self) -> u64 {
+        self.chunks.saturating_sub(self.seen)
+    }
+
+    /// A chunk that another thread has reserved and not begun.
+    fn steal(&mut self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
+        if !share.has_reserves() || ult::mutant!(reserves_not_stolen) {
+            return None;
+        }
+        let (team, size) = (here.team(), here.team().size());
+        for _ in 0..size {
+            if let Some(chunk) = team.reserve(self.victim).steal(self.construct) {
+                return Some(chunk);
+            }
+            self.victim = if self.victim + 1 < size { self.victim + 1 } else { 0 };
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserve_gives_each_chunk_once_and_to_its_own_construct() {
+        let reserve = ChunkReserve::default();
+        assert_eq!(reserve.take(), None);
+        reserve.fill(300, (1 << 48) - 4, 3);
+        assert_eq!(reserve.steal(301), None);
+        assert_eq!(reserve.take(), Some((1 << 48) - 4));
+        assert_eq!(reserve.steal(300), Some((1 << 48) - 3));
+        assert_eq!(reserve.steal(44), Some((1 << 48) - 2), "constructs count in eight bits");
+        assert_eq!((reserve.take(), reserve.steal(300)), (None, None));
+        reserve.fill(7, 5, 9);
+        reserve.clear();
+        assert_eq!((reserve.take(), reserve.steal(7)), (None, None));
+    }
+
+    #[test]
+    fn owner_and_thieves_share_a_reserve() {
+        use std::sync::atomic::AtomicU32;
+        const CHUNKS: u64 = 200;
+        let (reserve, seen) = (ChunkReserve::default(), [const { AtomicU32::new(0) }; CHUNKS as usize]);
+        for round in 0..200 {
+            reserve.fill(round, 0, CHUNKS);
+            let all = |next: &dyn Fn() -> Option<u64>| {
+                while let Some(chunk) = next() {
+                    // ORDERING: Relaxed; counted before the threads end.
+                    seen[chunk as usize].fetch_add(1, Ordering::Relaxed);
+                }
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(|| all(&|| reserve.take()));
+                scope.spawn(|| all(&|| reserve.steal(round)));
+            });
+            // ORDERING: Relaxed; the threads have ended.
+            assert!(seen.iter().all(|n| n.swap(0, Ordering::Relaxed) == 1));
+        }
+    }
+
+    #[test]
+    fn batches_grow_with_quick_chunks_and_end_with_a_slow_one() {
+        let mut batch = Batch::of(3, 100_000);
+        for size in [2, 4, 8, 16, 32, 64, 64] {
+            (batch.taken, batch.since) = (batch.size, 1);
+            batch.judge(QUICK_CHUNK_TICKS * batch.taken);
+            assert_eq!(batch.size, size);
+        }
+        assert_eq!(batch.count(2), 64);
+        batch.seen = 100_000 - 200;
+        assert_eq!(batch.count(2), 25, "an eighth of what is left");
+        batch.judge(QUICK_CHUNK_TICKS * batch.taken + 1);
+        for _ in 0..UNTIMED_CHUNKS {
+            assert_eq!(batch.count(2), 1);
+        }
+        assert_eq!(batch.pause, 0);
+        let endless = Batch::of(4, UNBATCHED_CHUNKS);
+        assert_eq!((endless.chunks, endless.is_worth_it(2)), (0, false));
+    }
+}

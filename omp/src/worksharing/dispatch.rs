@@ -1,0 +1,372 @@
+//! Loops whose threads take chunks while the loop runs.
+//!
+//! Such loops are `dynamic`, `guided`, `runtime`, ordered and doacross loops, and sections. Static
+//! loops come here if the compiler asks for them chunk by chunk. What does not live here: the sizes
+//! of chunks ([`super::schedule`]), and the ring of shared descriptors ([`super`]).
+//!
+//! A thread copies all constant data into its own [`Dispatch`] when it enters the loop. The team
+//! shares one counter on a cache line of its own; a `dynamic` chunk costs one addition to it. The
+//! counter counts *chunks*, not iterations. So threads that find no chunk left cannot make it
+//! overflow, however large the chunks are. Only `guided` counts iterations, by compare-and-swap,
+//! because the size of its chunks depends on the iterations that are left.
+//!
+//! The code of a cancelled loop may leave the loop without a call: compilers before
+//! `__kmpc_dispatch_deinit` jump out of it. Therefore the thread's next construct also closes the
+//! loop. A loop that was not closed is still the running one if the team has passed no barrier
+//! since: there is no barrier inside a worksharing region.
+
+use core::ops::Range;
+use core::ptr;
+use core::sync::atomic::Ordering;
+
+use super::batch::{Batch, ChunkReserve};
+use super::doacross::Doacross;
+use super::schedule::{self, Schedule, ScheduleRule};
+use super::space::IterationSpace;
+use super::{WorkShare, enter, leave};
+use crate::extension::tools;
+use crate::extension::tools::kinds::ToolWork;
+use crate::report;
+use crate::thread::CurrentThread;
+
+/// How the `ordered` regions of a loop learn that earlier iterations are over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ordered {
+    /// No `ordered` clause.
+    #[default]
+    No,
+    /// Each iteration reports its end (LLVM's compilers).
+    PerIteration,
+    /// A chunk is over when its thread asks for the next one (GCC).
+    PerChunk,
+}
+
+/// A worksharing loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Loop {
+    /// The iterations of the loop.
+    pub space: IterationSpace,
+    /// How the iterations are divided.
+    pub schedule: Schedule,
+    /// The `ordered` clause of the loop.
+    pub ordered: Ordered,
+}
+
+/// The worksharing loop that a thread is in.
+pub struct Dispatch {
+    /// The team's state of the loop; null if the thread is in no loop.
+    share: *const WorkShare,
+    /// Number of the construct.
+    construct: u64,
+    /// Number of barriers that the team had passed when the thread entered.
+    phase: u64,
+    /// The loop's iterations.
+    pub space: IterationSpace,
+    schedule: Schedule,
+    /// Number of chunks taken so far, in static schedules.
+    round: u64,
+    /// The batches of a nonmonotonic loop.
+    batch: Batch,
+    /// In a team of one: the first iteration that the thread has not taken.
+    alone: u64,
+    /// The chunk being executed, in an ordered loop.
+    pub(super) chunk: Range<u64>,
+    pub(super) ordered: Ordered,
+    /// In an ordered loop: the `ordered` region of the present iteration is over.
+    pub(super) bumped: bool,
+    /// Cross-iteration dependences of the loop.
+    pub(super) doacross: Doacross,
+}
+
+impl Default for Dispatch {
+    fn default() -> Self {
+        Self {
+            share: ptr::null(),
+            construct: 0,
+            phase: 0,
+            space: IterationSpace::default(),
+            schedule: Schedule::default(),
+            round: 0,
+            batch: Batch::default(),
+            alone: u64::MAX,
+            chunk: 0..0,
+            ordered: Ordered::No,
+            bumped: false,
+            doacross: Doacross::default(),
+        }
+    }
+}
+
+impl Dispatch {
+    /// The team's state of the loop that the thread is in, if there is one.
+    #[inline(always)]
+    pub(super) fn share(&self) -> Option<&'static WorkShare> {
+        // SAFETY: null, or an entry of the team's ring, which lives as long as the thread.
+        unsafe { self.share.as_ref() }
+    }
+
+    /// As [`Dispatch::share`], but not a loop that the thread left by cancellation and has not
+    /// closed.
+    pub(super) fn running(&self, here: CurrentThread) -> Option<&'static WorkShare> {
+        self.share().filter(|_| self.phase == here.team().phase() && self.construct < constructs(here))
+    }
+
+    #[inline]
+    fn take(&mut self, here: CurrentThread, share: &WorkShare) -> Range<u64> {
+        let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
+        let (threads, size) = (u64::from(here.team().size()), self.schedule.chunk);
+        match self.schedule.rule {
+            // ORDERING: Relaxed; the counter only divides the work, and the sequence number has
+            // published the data that the loop reads.
+            ScheduleRule::Dynamic | ScheduleRule::Singly => {
+                schedule::chunk(trips, size, share.next.0.fetch_add(1, Ordering::Relaxed))
+            }
+            ScheduleRule::Nonmonotonic => schedule::chunk(trips, size, self.batch.refill(here, share)),
+            ScheduleRule::Guided => take_guided(share, trips, |left| schedule::guided(left, threads, size)),
+            ScheduleRule::GuidedMultiple => {
+                take_guided(share, trips, |left| schedule::guided_multiple(left, threads, size))
+            }
+            ScheduleRule::Trapezoidal => {
+                // ORDERING: Relaxed, as above.
+                let index = share.next.0.fetch_add(1, Ordering::Relaxed);
+                schedule::trapezoidal(trips, threads, size, index)
+            }
+            ScheduleRule::Block | ScheduleRule::BlockMultiple | ScheduleRule::Chunked => {
+                self.take_static(here)
+            }
+        }
+    }
+
+    /// The next chunk of a loop with batches. It usually comes from the reserve.
+    #[inline(always)]
+    fn next_reserved(
+        &self,
+        here: CurrentThread,
+        share: &'static WorkShare,
+        reserve: &ChunkReserve,
+    ) -> Range<u64> {
+        if is_over(here, share) {
+            return NONE;
+        }
+        match reserve.take() {
+            // The chunks of a reserve exist, so the product does not overflow.
+            Some(index) => {
+                let (start, size) = (index * self.schedule.chunk, self.schedule.chunk);
+                start..start + size.min(self.space.trips - start)
+            }
+            None => next_shared(here, share),
+        }
+    }
+
+    #[inline(always)]
+    fn next_alone(&mut self) -> Range<u64> {
+        let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
+        let start = self.alone;
+        if start >= trips {
+            return NONE;
+        }
+        self.alone = if self.schedule.rule == ScheduleRule::Singly { start + 1 } else { trips };
+        start..self.alone
+    }
+
+    #[inline]
+    fn take_static(&mut self, here: CurrentThread) -> Range<u64> {
+        let round = self.round;
+        self.round += 1;
+        let (threads, num) = (u64::from(here.team().size()), u64::from(here.thread.num()));
+        match self.schedule.rule {
+            ScheduleRule::Chunked => {
+                let index = round.saturating_mul(threads).saturating_add(num);
+                schedule::chunk(self.space.trips, self.schedule.chunk, index)
+            }
+            _ if round != 0 => 0..0,
+            ScheduleRule::BlockMultiple => {
+                schedule::block_multiple(self.space.trips, threads, num, self.schedule.chunk)
+            }
+            _ => schedule::block(self.space.trips, threads, num),
+        }
+    }
+}
+
+/// No iterations.
+const NONE: Range<u64> = 0..0;
+
+fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Range<u64> {
+    // ORDERING: Relaxed in all of this function, as in `take`.
+    let mut start = share.next.0.load(Ordering::Relaxed);
+    while start < trips {
+        let end = start + size(trips - start);
+        match share.next.0.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return start..end,
+            Err(moved) => start = moved,
+        }
+    }
+    trips..trips
+}
+
+/// Does a mutant lose the last iteration under this rule?
+fn skips_last(rule: ScheduleRule) -> bool {
+    match rule {
+        ScheduleRule::Dynamic | ScheduleRule::Nonmonotonic => ult::mutant!(dynamic_skips_last),
+        ScheduleRule::Guided => ult::mutant!(guided_skips_last),
+        ScheduleRule::Singly => ult::mutant!(sections_skip_last),
+        _ => false,
+    }
+}
+
+fn constructs(here: CurrentThread) -> u64 {
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.constructs
+}
+
+/// Enters a loop. Every thread of the team calls this with the same arguments. `prepare` runs in
+/// the first thread to arrive, before any other thread continues.
+pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
+    check(what);
+    tools::work::begins(|| (here, work_of(what), what.space.trips));
+    let (construct, share) = enter(here, |share, shape| {
+        shape.schedule = what.schedule;
+        prepare(share);
+    });
+    let team = here.team();
+    let alone = team.size() == 1;
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    dispatch.share = share;
+    dispatch.construct = construct;
+    dispatch.phase = team.phase();
+    dispatch.space = what.space;
+    dispatch.schedule = if alone { what.schedule.alone() } else { share.shape().schedule };
+    if what.ordered != Ordered::No {
+        dispatch.schedule = dispatch.schedule.monotonic();
+    }
+    if dispatch.schedule.rule == ScheduleRule::Nonmonotonic {
+        dispatch.batch.begin(here, construct, what.space.trips.div_ceil(dispatch.schedule.chunk));
+    } else {
+        dispatch.batch.end();
+    }
+    dispatch.round = 0;
+    dispatch.alone = u64::MAX;
+    dispatch.chunk = 0..0;
+    dispatch.ordered = if alone { Ordered::No } else { what.ordered };
+    dispatch.bumped = false;
+    share
+}
+
+/// As [`begin_with`], with nothing to prepare. A team of one needs no shared state.
+#[inline(always)]
+pub fn begin(here: CurrentThread, what: &Loop) {
+    if here.team().size() == 1 {
+        begin_alone(here, what);
+    } else {
+        begin_with(here, what, |_| {});
+    }
+}
+
+/// Enters a loop in a team of one. Its iterations run in order. They form one chunk, or one chunk
+/// each if they are sections. As for a static loop, the team's flag says whether the loop is
+/// cancelled.
+#[inline]
+fn begin_alone(here: CurrentThread, what: &Loop) {
+    check(what);
+    tools::work::begins(|| (here, work_alone(what), what.space.trips));
+    close(here);
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    dispatch.space = what.space;
+    dispatch.schedule = what.schedule;
+    dispatch.ordered = Ordered::No;
+    dispatch.alone = 0;
+}
+
+/// The kind of the loop, for tools.
+fn work_of(what: &Loop) -> ToolWork {
+    match what.schedule.rule {
+        ScheduleRule::Singly => ToolWork::Sections,
+        ScheduleRule::Block | ScheduleRule::BlockMultiple | ScheduleRule::Chunked => ToolWork::LoopStatic,
+        ScheduleRule::Dynamic | ScheduleRule::Nonmonotonic => ToolWork::LoopDynamic,
+        ScheduleRule::Guided | ScheduleRule::GuidedMultiple => ToolWork::LoopGuided,
+        ScheduleRule::Trapezoidal => ToolWork::LoopOther,
+    }
+}
+
+/// The kind of a loop in a team of one, for tools.
+fn work_alone(what: &Loop) -> ToolWork {
+    match work_of(what) {
+        kind @ (ToolWork::Sections | ToolWork::LoopDynamic) => kind,
+        _ => ToolWork::LoopStatic,
+    }
+}
+
+#[inline(always)]
+fn check(what: &Loop) {
+    if what.space.step == 0 {
+        report::fatal("a worksharing loop has an increment of 0; the program stops");
+    }
+}
+
+/// The next chunk of the loop that the thread is in, as iteration numbers; empty if none is left.
+#[inline(always)]
+pub fn next(here: CurrentThread) -> Range<u64> {
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    let Some(share) = dispatch.share() else { return dispatch.next_alone() };
+    match dispatch.batch.reserve() {
+        Some(reserve) => dispatch.next_reserved(here, share, reserve),
+        None => next_shared(here, share),
+    }
+}
+
+#[inline(never)]
+fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
+    // SAFETY: own thread only.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    if dispatch.ordered == Ordered::PerChunk {
+        super::ordered::end_chunk(here);
+    }
+    if is_over(here, share) {
+        return NONE;
+    }
+    // SAFETY: own thread only; `end_chunk` may have waited, so this is a new reference.
+    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    let chunk = altered(dispatch.take(here, share));
+    dispatch.chunk = chunk.clone();
+    chunk
+}
+
+/// Has the loop or the region been cancelled?
+#[inline(always)]
+fn is_over(here: CurrentThread, share: &WorkShare) -> bool {
+    // ORDERING: Relaxed; threads notice cancellation eventually.
+    share.cancelled.load(Ordering::Relaxed) || here.team().is_cancelled()
+}
+
+/// `chunk`, unless a mutant runs an iteration twice.
+#[inline(always)]
+fn altered(chunk: Range<u64>) -> Range<u64> {
+    chunk.start - u64::from(ult::mutant!(iteration_twice) && chunk.start > 0)..chunk.end
+}
+
+/// The iterations of the loop that the thread is in.
+#[inline(always)]
+pub fn space(here: CurrentThread) -> IterationSpace {
+    // SAFETY: own thread only.
+    unsafe { here.thread.own() }.dispatch.space
+}
+
+/// Leaves the loop that the thread is in, if there is one. Waits for no other thread.
+#[inline]
+pub fn close(here: CurrentThread) {
+    // SAFETY: own thread only.
+    let own = unsafe { here.thread.own() };
+    if own.dispatch.share.is_null() {
+        return;
+    }
+    own.dispatch.share = ptr::null();
+    own.dispatch.batch.end();
+    // Every construct closes the loop before it. For a loop that an earlier region left open,
+    // `constructs` is 0 here: the ring was reset, so the loop is gone already.
+    if own.dispatch.construct < own.constructs {
+        leave(here.thread, own.dispatch.construct);
+    }
+}
