@@ -1,9 +1,9 @@
 //! Gangway's OpenMP runtime library.
 //!
-//! Two storeys: [`omp`] is OpenMP's meaning, [`abi`] translates what each compiler calls into it.
-//! Dependencies point one way: `abi` → `omp` → the `ult` crate. [`memory`] is whence all of them
-//! have theirs. [`extensions`] names what `omp` is extended by.
-//! `fuzz` judges what reads a user's text, for tests and fuzzers only.
+//! What lives here: [`abi`], one thin front for each caller, and `extensions`, which names what the
+//! host's OpenMP is extended by. What does not: OpenMP's meaning. On the host that is the crate
+//! [`omp`]; devices, ranks and tools are crates beside it. `fuzz` judges what reads a user's text, for
+//! tests and fuzzers only.
 pub mod abi;
 mod extensions;
 #[cfg(any(test, feature = "fuzz"))]

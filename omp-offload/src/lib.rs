@@ -1,5 +1,9 @@
 //! Devices (OpenMP 5.2 §13): what target constructs and the `omp_target_*` routines do.
 //!
+//! What lives here: devices of all kinds, mapping, target constructs, data on devices, and where
+//! regions run. What does not: the operations of a kind (`device-trait`), GPUs (`cuda-offload`), the
+//! placement policies (`placement`), and MPI ranks, which are devices of a crate above this one.
+//!
 //! | module | what lives there |
 //! |---|---|
 //! | [`interface`] | the trait that every kind of device implements |
@@ -23,10 +27,9 @@
 //! | [`spaces`] | memory of devices by allocators |
 //! | [`host`], [`image`] | the host device |
 //! | [`resident`] | copies that regions leave on devices for the next regions |
-//! | [`array`] | arrays of the program whose blocks lie where they are used |
+//! | [`mod@array`] | arrays of the program whose blocks lie where they are used |
 //! | [`gpu`] | GPUs; the crate `cuda-offload` drives them |
 //! | [`ranks`] | what devices ask of MPI ranks |
-//! | [`rank`] | other MPI ranks |
 //! | [`modules`] | executables and shared objects, by something that is the same on every rank |
 //! | [`handle`], [`bytes`] | handles and faults of calls; copies of bytes that are passed on |
 //! | [`statics`] | which storage of the program is static |

@@ -1,28 +1,33 @@
-//! OpenMP's meaning, for every front the same.
+//! What OpenMP means on the host, the same for every front.
 //!
-//! | room | what lives there |
+//! What lives here: control variables, threads, teams, barriers, worksharing, tasks, dependences,
+//! locks, cancellation, memory allocators, and the points at which this crate is extended. What does
+//! not: scheduling ([`ult`]), and devices, ranks, tools, traces and checks, which are crates above
+//! this one.
+//!
+//! | module | what lives there |
 //! |---|---|
-//! | [`env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
+//! | [`mod@env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
 //! | [`storage`], [`tls_blocks`] | which thread-local storage threads run with, and what numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
 //! | [`task`], [`queue`], [`team_queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
+//! | [`agents`] | free agents: tasks that threads outside of the team may run |
 //! | [`taskgraph`] | graphs of tasks that are made once and run many times |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
 //! | [`cancel`] | cancellation |
-//! | [`target`], [`device`] | target regions on the host, devices |
+//! | [`target`] | target regions on the host |
 //! | [`reduction`] | how copies of a reduction are combined |
 //! | [`alloc`] | memory allocators |
 //! | [`lock`] | locks, and what critical is made of |
+//! | [`races`] | the events of which detectors of races are notified |
 //! | [`user_files`] | files that the user or the program names |
 //! | [`yielding`] | what `sched_yield` means |
 //! | [`outside`] | waiting for the requests of other libraries |
-//! | [`remote`], [`persistent`] | functions that run on other ranks, futures, events; persistent tasks and their trays |
 //! | [`stats`] | counters |
-//! | [`tool`] | events, of which tools and the trace are notified |
-//! | [`trace`] | timelines: `GANGWAY_TRACE` |
-//! | [`report`], [`functions`] | messages to the user, names of functions for them |
+//! | [`report`], [`functions`], [`describe`] | messages to the user, names of functions for them, and what the library is |
 //! | [`extension`] | the extension points |
+//! | [`memory`] | the library's allocator |
 //! | `judging` | what judges of texts share, for tests and fuzzers only |
 pub mod affinity;
 pub mod agents;

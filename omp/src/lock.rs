@@ -88,7 +88,7 @@ impl Lock {
     /// The lock in the four bytes at `address`.
     ///
     /// # Safety
-    /// `address` is 4-aligned, valid, initialised (zero, or by [`Lock::init`]) and used as a lock
+    /// `address` is 4-aligned, valid, initialised (zero, or by `Lock::init`) and used as a lock
     /// only, for `'a`.
     #[inline(always)]
     pub unsafe fn at<'a>(address: *mut Lock) -> &'a Lock {
@@ -123,7 +123,7 @@ impl Lock {
         after(self);
     }
 
-    /// As [`Lock::lock`], without an observer ([`ult::watch::anybody`]).
+    /// As [`Lock::lock`], without an observer ([`ult::watch::any_watcher`]).
     #[inline(always)]
     pub fn lock_unwatched(&self) {
         if !self.take(0, LOCKED) {

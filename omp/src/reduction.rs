@@ -1,5 +1,5 @@
 //! Reductions on parallel and worksharing constructs: which way a team takes. The ways themselves
-//! are in the front that has them ([`libomp_shim::abi::kmpc`]); GCC's code combines by itself.
+//! are in the front of clang's code (`abi/kmpc`); GCC's code combines by itself.
 
 use super::env::{self, ReductionMethod};
 use super::thread::CurrentThread;

@@ -25,7 +25,7 @@
 //!
 //! *Order.* Invocations, and what sets and satisfies, take effect in any order: tasks are stolen,
 //! and long bytes come later than short ones. A message to another rank goes when the copies are
-//! made that its receiver may rely on ([`crate::rank::remote::complete`]).
+//! made that its receiver may rely on (`rank::remote::complete`).
 //!
 //! *The end.* An invocation is open work of the rank it is for from its message on, and messages
 //! under way keep the bridge from being quiet. So all invocations are done before the ranks part,

@@ -48,7 +48,7 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>) {
     submit_as::<true>(here, task);
 }
 
-/// [`submit`]; `WATCHED` is false if no tool or sanitizer watches, as [`watch::anybody`] has just
+/// [`submit`]; `WATCHED` is false if no tool or sanitizer watches, as [`watch::any_watcher`] has just
 /// returned.
 #[inline]
 pub fn submit_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
