@@ -15,8 +15,7 @@ pub struct TlsBlocks {
 impl TlsBlocks {
     /// The TLS block of thread `num` (1 and up); `None` when none can be borrowed.
     ///
-    /// Not inlined: making a donor is rare, and in the code of a fork it costs registers, which are
-    /// six instructions of each region.
+    /// Not inlined: making a donor is rare, and its code in that of a fork costs registers.
     #[inline(never)]
     pub fn of(&mut self, num: u32) -> Option<&'static TlsBlock> {
         if self.generation != ult::sys::fork::generation() {
