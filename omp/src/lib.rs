@@ -8,6 +8,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`mod@env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
+//! | `start` | what starts when the environment has been read |
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
 //! | [`storage`], [`tls_blocks`] | which thread-local storage threads run with, and what numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
@@ -57,6 +58,7 @@ pub mod reduction;
 pub mod report;
 pub mod root;
 pub mod stacks;
+mod start;
 pub mod stats;
 pub mod storage;
 pub mod target;

@@ -35,7 +35,7 @@ use super::extension::side::LeagueSide;
 use super::extension::tools;
 use super::extension::tools::kinds::ConstructKind;
 use super::group::Group;
-use super::icv::{GangSched, ProcBind};
+use super::icv::{GangSched, MOST_THREADS, ProcBind};
 use super::report;
 use super::stacks;
 use super::stats;
@@ -319,9 +319,6 @@ fn say_too_many(wanted: u32) {
         ))
     });
 }
-
-/// The largest number of threads of a team. Derived: an epoch keeps the number in 16 bits.
-pub const MOST_THREADS: u32 = 0xFFFF;
 
 /// Reserves threads for a team that wants `wanted`, within the limits of the contention group.
 /// Returns the size that the team may have, and how many threads were counted. The end of the

@@ -8,6 +8,7 @@ use super::env::{self, TargetOffload};
 use super::extension::offload as devices;
 use super::extension::tools;
 use super::extension::tools::device::ToolTarget;
+pub use super::icv::INVALID_DEVICE;
 use super::parallel::ForkedRegion;
 use super::report;
 use super::team::{Body, ON_HOST};
@@ -17,9 +18,7 @@ use super::thread::CurrentThread;
 pub const DEFAULT_DEVICE: i64 = -1;
 /// The host, whatever the environment says: a false `if`.
 pub const HOST_DEVICE: i64 = -2;
-/// What `default-device-var` is under `OMP_TARGET_OFFLOAD=MANDATORY` when there is no device (5.2
-/// §2.2).
-pub const INVALID_DEVICE: i32 = -4;
+
 /// `omp_initial_device`, another number of the initial device.
 pub const INITIAL: i32 = -1;
 /// `omp_default_device` (6.0): the device that the default device variable names.

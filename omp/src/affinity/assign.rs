@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use crate::icv::ProcBind;
+use crate::icv::binding::ProcBind;
 
 /// Where the threads of one team go. Cheap to copy; ask [`PlaceAssignment::thread`] for each, or
 /// iterate.

@@ -6,8 +6,9 @@
 //! neighbours come one after the other; `permute` moves that many innermost levels to the front, in
 //! inverted order. `scatter` is `compact` with all but the outermost level moved to the front.
 
-use super::topology::Cpu;
-use crate::env::KmpKind;
+use ult::topology::Cpu;
+
+use crate::env::kmp_affinity::KmpKind;
 
 /// Sort keys for the processors of a machine.
 pub(super) struct ProcessorOrder {

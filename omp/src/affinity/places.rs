@@ -5,24 +5,13 @@ use core::fmt;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
-use super::order::ProcessorOrder;
-use super::topology::Cpu;
-use crate::env::{EnvMachine, KmpAffinity, KmpKind, PlacesSpec};
+use ult::topology::Cpu;
 
-/// What an abstract place is made of, smallest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// A hardware thread.
-    Thread,
-    /// A core.
-    Core,
-    /// The cores that share a last-level cache.
-    LastCache,
-    /// A NUMA node.
-    Numa,
-    /// A socket.
-    Socket,
-}
+use super::level::Level;
+use super::order::ProcessorOrder;
+use crate::env::kmp_affinity::{KmpAffinity, KmpKind};
+use crate::env::machine::EnvMachine;
+use crate::env::places::PlacesSpec;
 
 /// The list of places; never empty, no place is empty, processor numbers ascend within a place.
 /// Immutable.

@@ -3,6 +3,7 @@
 //!
 //! | file | what lives there |
 //! |---|---|
+//! | `handles` | the numbers of predefined allocators |
 //! | `traits` | memory spaces, traits, and how `omp_init_allocator` reads them |
 //! | `partition` | on which memory nodes the pages of a block lie |
 //! | `nodes` | which memory nodes there are, and which are a memory space |
@@ -20,21 +21,14 @@
 //! in.
 
 mod block;
+pub(crate) mod handles;
 mod nodes;
 mod partition;
 mod pool;
-mod traits;
+pub(crate) mod traits;
 
+pub use self::handles::{DEFAULT_MEM_ALLOC, LAST_RESERVED, NULL_ALLOCATOR, THREAD_MEM_ALLOC};
 pub use self::pool::{aligned_alloc, aligned_calloc, alloc, calloc, free, realloc};
 pub use self::traits::{
     Alloctrait, MEMSPACES, PREDEFINED, destroy_allocator, init_allocator, is_space, trait_key, trait_value,
 };
-
-/// `omp_null_allocator`.
-pub const NULL_ALLOCATOR: usize = 0;
-/// `omp_default_mem_alloc`.
-pub const DEFAULT_MEM_ALLOC: usize = 1;
-/// `omp_thread_mem_alloc`, the last predefined allocator of the standard.
-pub const THREAD_MEM_ALLOC: usize = 8;
-/// Handles up to here are reserved for predefined allocators (LLVM's headers use some around 100).
-pub const LAST_RESERVED: usize = 1023;

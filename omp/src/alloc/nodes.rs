@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 
 use ult::sys::cpulist;
 
-use crate::affinity::topology;
+use ult::topology;
 
 /// A memory space, as far as it matters where the memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

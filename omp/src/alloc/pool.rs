@@ -11,10 +11,10 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::block::{self, MemoryKind};
+use super::handles::{DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
 use super::nodes::MemorySpace;
 use super::partition::Placing;
 use super::traits::{Allocator, Fallback, lookup};
-use super::{DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
 use crate::report;
 
 /// Longest chain of `allocator_fb`: a circle of allocators must not hang.

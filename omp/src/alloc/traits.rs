@@ -2,9 +2,9 @@
 
 use core::sync::atomic::AtomicUsize;
 
+use super::handles::{DEFAULT_MEM_ALLOC, LAST_RESERVED, NULL_ALLOCATOR};
 use super::nodes::MemorySpace;
 use super::partition::{Partition, Placing};
-use super::{DEFAULT_MEM_ALLOC, LAST_RESERVED, NULL_ALLOCATOR};
 use trait_key as key;
 use trait_value as tv;
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rights::names_file;
+use super::snapshot::names_file;
 use super::vars::{PREFIXES, Vars, tests::asked_by};
 use super::{described, made_up};
 

@@ -2,24 +2,24 @@
 //! `memspace[:trait=value,...]`.
 
 use super::value::{boolean, count, one_of, size};
-use crate::alloc::{self, Alloctrait, trait_key as key, trait_value as tv};
+use crate::alloc::traits::{self, Alloctrait, trait_key as key, trait_value as tv};
 
 /// What `OMP_ALLOCATOR` names: a predefined handle, or a memory space with traits.
 #[derive(Debug, PartialEq, Eq)]
 pub enum AllocatorSpec {
     /// A predefined allocator.
     Predefined(usize),
-    /// A memory space and traits, for [`alloc::init_allocator`].
+    /// A memory space and traits, for [`traits::init_allocator`].
     Custom(usize, Vec<Alloctrait>),
 }
 
 /// Parses `OMP_ALLOCATOR`.
 pub fn allocator(text: &str) -> Result<AllocatorSpec, String> {
-    if let Ok(handle) = one_of(&alloc::PREDEFINED)(text) {
+    if let Ok(handle) = one_of(&traits::PREDEFINED)(text) {
         return Ok(AllocatorSpec::Predefined(handle));
     }
     let (space, traits) = text.split_once(':').map_or((text, None), |(space, traits)| (space, Some(traits)));
-    let space = one_of(&alloc::MEMSPACES)(space.trim())
+    let space = one_of(&traits::MEMSPACES)(space.trim())
         .map_err(|_| "neither a predefined allocator nor a memory space".to_string())?;
     let traits = traits
         .into_iter()
@@ -59,7 +59,7 @@ fn one_trait(text: &str) -> Result<Alloctrait, String> {
                 ("allocator_fb", tv::ALLOCATOR_FB),
             ])(value),
         ),
-        "fb_data" => (key::FB_DATA, one_of(&alloc::PREDEFINED)(value)),
+        "fb_data" => (key::FB_DATA, one_of(&traits::PREDEFINED)(value)),
         "pinned" => (key::PINNED, boolean(value).map(usize::from)),
         "partition" => (
             key::PARTITION,

@@ -1,15 +1,16 @@
 //! Who binds threads to what: five variables of three origins become one policy and one list of
 //! places.
 
-use super::EnvMachine;
 use super::kmp_affinity::{KmpAffinity, KmpKind, kmp_affinity};
+use super::machine::EnvMachine;
 use super::places::{PlacesSpec, gomp_cpu_affinity, nearest, places};
 use super::shown::{if_any, list, on, plain};
 use super::table::settings;
 use super::value::{boolean, proc_bind, text};
 use super::vars::VariableReader;
-use crate::affinity::{Level, PlaceList};
-use crate::icv::ProcBind;
+use crate::affinity::level::Level;
+use crate::affinity::places::PlaceList;
+use crate::icv::binding::ProcBind;
 
 settings! {
     /// Who is bound to what, and what is said about it.

@@ -5,6 +5,7 @@ use super::allocator::{AllocatorSpec, allocator};
 use super::binding::BindingSettings;
 use super::devices::DeviceSettings;
 use super::files::always;
+use super::machine::EnvMachine;
 use super::named::{name_of, named};
 use super::ranks::RankSettings;
 use super::scheduling::SchedulingSettings;
@@ -12,12 +13,14 @@ use super::shown::{on, plain};
 use super::table::settings;
 use super::threads::ThreadSettings;
 use super::tools::ToolSettings;
-use super::types::{ClusterMode, DisplayEnv, ReductionMethod, TargetOffload};
+use super::types::{ClusterMode, DisplayEnv, NO_PRIORITY_LIMIT, ReductionMethod, TargetOffload};
 use super::value::{boolean, integer, one_of, schedule};
 use super::vars::{VariableReader, Vars};
-use super::{EnvMachine, NO_PRIORITY_LIMIT, hw_subset, per_device, threads};
-use crate::icv::{Icv, Sched};
-use crate::{alloc, report};
+use super::{hw_subset, per_device, threads};
+use crate::alloc::{handles, traits};
+use crate::icv::record::{INVALID_DEVICE, Icv};
+use crate::icv::schedule::Sched;
+use crate::report;
 
 settings! {
     /// What the environment and the machine say: immutable after the first use.
@@ -152,7 +155,7 @@ fn default_device(devices: &DeviceSettings, ranks: &RankSettings) -> i32 {
         || devices.cuda.is_some()
         || ranks.cluster.is_some_and(|mode| mode != ClusterMode::Off);
     match devices.target_offload {
-        TargetOffload::Mandatory if !any => crate::target::INVALID_DEVICE,
+        TargetOffload::Mandatory if !any => INVALID_DEVICE,
         _ => 0,
     }
 }
@@ -179,13 +182,13 @@ pub struct DefaultAllocator {
 fn def_allocator(r: &mut VariableReader<'_>) -> DefaultAllocator {
     let make = |text: &str| match allocator(text)? {
         AllocatorSpec::Predefined(handle) => Ok(DefaultAllocator { handle, text: text.to_ascii_lowercase() }),
-        AllocatorSpec::Custom(space, traits) => match alloc::init_allocator(space, &traits) {
-            alloc::NULL_ALLOCATOR => Err("these traits cannot be had here".into()),
+        AllocatorSpec::Custom(space, traits) => match traits::init_allocator(space, &traits) {
+            handles::NULL_ALLOCATOR => Err("these traits cannot be had here".into()),
             handle => Ok(DefaultAllocator { handle, text: text.to_owned() }),
         },
     };
     let usual =
-        || DefaultAllocator { handle: alloc::DEFAULT_MEM_ALLOC, text: "omp_default_mem_alloc".into() };
+        || DefaultAllocator { handle: handles::DEFAULT_MEM_ALLOC, text: "omp_default_mem_alloc".into() };
     r.read_all("OMP_ALLOCATOR", "using omp_default_mem_alloc", make).unwrap_or_else(usual)
 }
 
@@ -272,7 +275,7 @@ pub(super) mod tests {
     #[test]
     fn an_allocator_with_traits_is_made() {
         let s = good(&[("OMP_ALLOCATOR", "omp_default_mem_space:alignment=64,pool_size=1M")]);
-        assert!(s.allocator.handle > alloc::LAST_RESERVED && s.initial.def_allocator == s.allocator.handle);
+        assert!(s.allocator.handle > handles::LAST_RESERVED && s.initial.def_allocator == s.allocator.handle);
         let all = good(&[("OMP_ALLOCATOR_ALL", "omp_const_mem_alloc")]);
         assert_eq!((all.allocator.handle, all.allocator.text.as_str()), (3, "omp_const_mem_alloc"));
     }

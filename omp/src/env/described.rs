@@ -3,8 +3,8 @@
 //! table of tests.
 
 use super::vars::{VariableReader, Vars};
-use crate::affinity::topology::{self, Description};
 use crate::user_files;
+use ult::topology::{self, Description};
 
 /// Longest description in bytes.
 const LONGEST: u64 = 1 << 20;

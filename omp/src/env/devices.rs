@@ -1,10 +1,10 @@
 //! Variables about devices: which there are, and what they are used for. Those of single devices
 //! (`<NAME>_DEV`) are in `per_device`, those of ranks in `ranks`.
 
-use super::super::extension::offload;
 use super::files::{
     always, anchor, anchor_driver, anchor_policy, anchor_rates, names_driver, names_policy, names_rates,
 };
+use super::hooks;
 use super::named::named;
 use super::shown::{if_any, name, plain, size};
 use super::table::settings;
@@ -36,7 +36,7 @@ settings! {
         /// Which kinds of devices may be used.
         kinds: DeviceKinds = read(OMPX_DEVICES, "using all", named).or(DeviceKinds::All), shown(name);
         /// How regions are placed whose device is the runtime's choice.
-        placement: PolicyName = read(OMPX_SCHED, "using least", offload::policy).or(PolicyName::of("least")),
+        placement: PolicyName = read(OMPX_SCHED, "using least", hooks::policy).or(PolicyName::of("least")),
             shown(plain), file(names_policy => anchor_policy);
         /// The file that keeps their graph.
         graph_file: Option<String> = read(OMPX_GRAPH, "none is kept", text).or(None),
@@ -104,7 +104,7 @@ mod tests {
             (settings.devices.host_devices, lines),
             (0, vec!["GANGWAY_HOST_DEVICES='65': more than 64; there is none".into()])
         );
-        assert_eq!(numbers(&[("OMP_TARGET_OFFLOAD", "mandatory")]).2, crate::target::INVALID_DEVICE);
+        assert_eq!(numbers(&[("OMP_TARGET_OFFLOAD", "mandatory")]).2, crate::icv::record::INVALID_DEVICE);
         assert_eq!(numbers(&[("OMP_TARGET_OFFLOAD", "mandatory"), ("GANGWAY_HOST_DEVICES", "1")]).2, 0);
     }
 

@@ -3,8 +3,8 @@
 //! Names become absolute when the environment is read, because a daemon changes its directory later.
 //! Which tables have such values, their rows say (`file(names => anchor)`).
 
+use super::hooks;
 use super::types::{CudaDriver, PolicyFile, PolicyName, VerboseInit};
-use crate::extension::offload;
 use crate::user_files::absolute;
 
 /// Every value is a name.
@@ -66,7 +66,7 @@ pub fn anchor_libraries(files: &mut [String]) {
 
 /// Whether a placement policy comes from a file.
 pub fn names_policy(value: &str) -> bool {
-    offload::policy(value).is_ok_and(|policy| policy.file.is_some())
+    hooks::policy(value).is_ok_and(|policy| policy.file.is_some())
 }
 
 /// The file of a placement policy.

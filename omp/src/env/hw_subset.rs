@@ -6,10 +6,11 @@
 //! threads of a socket. Not here: attributes of cores (`:intel_core`, `:eff1`) and caches other
 //! than the last.
 
-use super::EnvMachine;
+use ult::topology::Cpu;
+
+use super::machine::EnvMachine;
 use super::vars::VariableReader;
-use crate::affinity::Level;
-use crate::affinity::topology::Cpu;
+use crate::affinity::level::Level;
 
 /// A parsed `KMP_HW_SUBSET`.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! documents it.
 
 use super::places::{MOST, TOO_MANY, range};
-use crate::affinity::Level;
+use crate::affinity::level::Level;
 
 /// The type of a `KMP_AFFINITY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

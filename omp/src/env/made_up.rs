@@ -2,8 +2,11 @@
 
 use std::sync::OnceLock;
 
-use super::{EnvMachine, Settings, Vars};
-use crate::affinity::topology::Cpu;
+use ult::topology::Cpu;
+
+use super::build::Settings;
+use super::machine::EnvMachine;
+use super::vars::Vars;
 
 /// Eight cores with two hardware threads each in two sockets; processor n and n+8 share core n.
 pub(crate) fn machine() -> EnvMachine {

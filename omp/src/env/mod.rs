@@ -9,7 +9,10 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `vars` | the snapshot of the variables, and the reader that complains |
+//! | `vars` | variables, and the reader that complains |
+//! | `snapshot` | the variables of this process |
+//! | `machine` | what reading needs to know of the machine |
+//! | `hooks` | what rooms above do when the settings have been read |
 //! | `value` | parsers of single values |
 //! | `places`, `kmp_affinity`, `hw_subset`, `allocator` | the four small languages |
 //! | `described` | the machine that `GANGWAY_TOPOLOGY` describes |
@@ -35,19 +38,22 @@ mod devices;
 mod files;
 #[cfg(test)]
 mod fuzz;
+mod hooks;
 mod hw_subset;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod judges;
-mod kmp_affinity;
+pub(crate) mod kmp_affinity;
+pub(crate) mod machine;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod made_up;
 mod named;
 mod per_device;
-mod places;
+pub(crate) mod places;
 mod ranks;
 mod rights;
 mod scheduling;
 mod shown;
+mod snapshot;
 mod table;
 mod threads;
 mod tools;
@@ -63,7 +69,9 @@ use self::devices::DeviceSettings;
 
 pub use self::build::Settings;
 pub use self::devices::USUAL_MOST;
+pub use self::hooks::SettingsHooks;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
+pub use self::machine::EnvMachine;
 pub use self::named::named;
 pub use self::places::PlacesSpec;
 pub use self::rights::gained as rights_gained;
@@ -72,38 +80,7 @@ pub use self::threads::ThreadReserve;
 pub use self::tools::DEFAULT_TRACE_SHARE;
 pub use self::types::*;
 pub use self::vars::Vars;
-use super::affinity::topology::{self, Cpu};
-use super::extension::{check, tools as tool_extension};
-use super::{display, report, stats, storage};
-use crate::memory;
-
-/// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as
-/// given. The standard's initial value is 0, with which no program's priorities count before its
-/// user has read the manual; as a priority is a hint, any order of ready tasks is a right one.
-/// Programs that limit their priorities by `omp_get_max_task_priority`, or warn when it is too
-/// small, have to see this value, too.
-pub const NO_PRIORITY_LIMIT: i32 = i32::MAX;
-
-/// What parsing needs to know of the machine; a parameter so that tests have the same machine
-/// everywhere.
-#[derive(Clone, Debug)]
-pub struct EnvMachine {
-    /// Usable processors, never empty. A function for the same reason as the next one: only who
-    /// binds needs them.
-    pub usable: fn() -> &'static [Cpu],
-    /// The part of them that `KMP_HW_SUBSET` leaves, never empty.
-    pub subset: Option<&'static [Cpu]>,
-    /// Finds the last-level caches of these processors: sets of processor numbers, empty = not
-    /// known. A function, because the answer costs several files per processor and is
-    /// almost never needed.
-    pub ll_caches: fn(&[Cpu]) -> Vec<Vec<usize>>,
-    /// Processors, the quota considered.
-    pub num_procs: u32,
-    /// Default number of threads.
-    pub worker_target: u32,
-    /// Soft limit of the stack in bytes; `None` = unlimited.
-    pub stack_limit: Option<usize>,
-}
+use crate::{memory, report};
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 /// The settings, once storage, statistics, checks and trace have been started.
@@ -117,7 +94,7 @@ static READER: AtomicUsize = AtomicUsize::new(0);
 pub fn set_default(name: &str, value: &str) -> bool {
     let early = SETTINGS.get().is_none();
     if early {
-        vars::set_default(name, value);
+        snapshot::set_default(name, value);
     }
     early
 }
@@ -154,12 +131,7 @@ pub fn settings() -> &'static Settings {
 fn read_and_start() -> &'static Settings {
     static START: Once = Once::new();
     let settings = read();
-    START.call_once(|| {
-        storage::at_start(settings);
-        stats::at_start(settings);
-        check::at_start(settings);
-        tool_extension::at_start(settings);
-    });
+    START.call_once(|| hooks::started(settings));
     // ORDERING: Release, pairs with the Acquire in `settings`.
     STARTED.store(ptr::from_ref(settings).cast_mut(), Ordering::Release);
     settings
@@ -204,7 +176,7 @@ fn read() -> &'static Settings {
         let (mut settings, complaints) = Settings::build(vars, &EnvMachine::this());
         settings.anchor_files();
         said.iter().chain(&complaints).for_each(report::warn_environment);
-        display::at_start(&settings);
+        hooks::read(&settings);
         settings
     });
     SETTINGS.get_or_init(|| settings)
@@ -218,35 +190,6 @@ pub fn forget_reader_after_fork() {
         memory::forget_owner_after_fork();
         READER.store(0, Ordering::Relaxed);
     }
-}
-
-impl EnvMachine {
-    /// The machine that this process runs on, as far as it may use it.
-    pub fn this() -> EnvMachine {
-        let processors = topology::worker_target().max(1) as u32;
-        EnvMachine {
-            usable: topology::usable,
-            subset: None,
-            ll_caches: topology::last_level_caches,
-            num_procs: processors,
-            worker_target: processors,
-            stack_limit: stack_limit(),
-        }
-    }
-}
-
-impl EnvMachine {
-    /// The processors that places may be made of.
-    pub fn cpus(&self) -> &'static [Cpu] {
-        self.subset.unwrap_or_else(self.usable)
-    }
-}
-
-fn stack_limit() -> Option<usize> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a live rlimit that the call fills in.
-    let failed = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } != 0;
-    (!failed && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur as usize)
 }
 
 /// Settings of a made-up machine of eight cores with two hardware threads each, two sockets; wrong

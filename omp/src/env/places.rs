@@ -3,7 +3,7 @@
 //! Only syntax: which places exist on this machine is decided by [`super::super::affinity`].
 //! Processor numbers are the operating system's.
 
-use crate::affinity::Level;
+use crate::affinity::level::Level;
 
 /// Most places, and most processors in a place, that an interval may describe: `{0}:1000000000` is
 /// a typing error.

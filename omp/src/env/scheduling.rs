@@ -2,14 +2,14 @@
 
 use ult::victim::VictimKind;
 
-use super::EnvMachine;
+use super::machine::EnvMachine;
 use super::named::named;
 use super::shown::{if_any, name, on, plain};
 use super::table::settings;
 use super::types::Tls;
 use super::value::{at_most, boolean, count, signal};
 use super::vars::VariableReader;
-use crate::icv::GangSched;
+use crate::icv::record::GangSched;
 
 settings! {
     /// Workers, and what they do with OpenMP threads.

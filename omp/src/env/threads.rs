@@ -1,15 +1,14 @@
 //! How many threads there are, how large they are and how they wait: what the variables say, and
 //! who wins.
 
-use super::EnvMachine;
+use super::machine::EnvMachine;
 use super::named::{name_of, named};
 use super::shown::{list, on, plain, size as shown_size};
 use super::table::settings;
 use super::types::{SpinSetting, WaitPolicy};
 use super::value::{at_most, blocktime, boolean, count, count_list, one_of, size, spincount};
 use super::vars::VariableReader;
-use crate::icv::{NO_THREAD_LIMIT, SUPPORTED_ACTIVE_LEVELS};
-use crate::parallel::MOST_THREADS;
+use crate::icv::record::{MOST_THREADS, NO_THREAD_LIMIT, SUPPORTED_ACTIVE_LEVELS};
 
 settings! {
     /// OpenMP threads: how many, how large, and how they wait.

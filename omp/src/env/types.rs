@@ -4,6 +4,13 @@ use core::fmt::{Display, Formatter};
 
 use super::named::{Named, with_names};
 
+/// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as
+/// given. The standard's initial value is 0, with which no program's priorities count before its
+/// user has read the manual; as a priority is a hint, any order of ready tasks is a right one.
+/// Programs that limit their priorities by `omp_get_max_task_priority`, or warn when it is too
+/// small, have to see this value, too.
+pub const NO_PRIORITY_LIMIT: i32 = i32::MAX;
+
 /// `wait-policy-var`: what waiting threads do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitPolicy {

@@ -4,7 +4,8 @@
 use core::num::IntErrorKind;
 
 use super::types::SpinSetting;
-use crate::icv::{ProcBind, Sched, SchedKind, SchedModifier};
+use crate::icv::binding::ProcBind;
+use crate::icv::schedule::{Sched, SchedKind, SchedModifier};
 
 /// `true`/`false` and the spellings that LLVM's runtime takes as well.
 pub fn boolean(text: &str) -> Result<bool, String> {

@@ -1,0 +1,19 @@
+//! What the rooms of this crate start when the settings have been read.
+//!
+//! What lives here: the functions behind the hooks of the environment, in the order in which they are
+//! called. What does not: when they are called ([`crate::env`], which is below all of them).
+
+use super::env::{Settings, SettingsHooks};
+use super::extension::{check, offload, tools};
+use super::{display, stats, storage};
+
+#[unsafe(export_name = "gangway_settings_hooks")]
+static HOOKS: SettingsHooks =
+    SettingsHooks { read: display::at_start, started: start, policy: offload::policy };
+
+fn start(settings: &Settings) {
+    storage::at_start(settings);
+    stats::at_start(settings);
+    check::at_start(settings);
+    tools::at_start(settings);
+}
