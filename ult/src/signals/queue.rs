@@ -2,14 +2,19 @@
 //!
 //! A signal handler appends, on whatever kernel thread it runs; the kernel thread that runs the
 //! addressee takes all. Nothing is allocated or locked. Standard signals (below 32) are kept once
-//! each, as the kernel keeps them; real-time signals are kept as often as they come, in order. When
-//! the pool is empty, a signal is kept as a bit without its information: it is delivered, and says
-//! that a process has sent it.
+//! each, as the kernel keeps them; real-time signals are kept as often as they come, in order. A
+//! timer has at most one signal in a queue. Its further ticks are counted as overruns of that signal
+//! (POSIX.1-2017, `timer_getoverrun`), or they would use up the pool while the thread does not run.
+//! When the pool is empty, a signal is kept as a bit without its information: it is delivered, and
+//! says that a process has sent it.
 //!
 //! What may not live here: the choice of the worker that is notified of a signal
 //! ([`super::handler`]), and the delivery ([`super::deliver`]).
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::ptr;
+use core::sync::atomic::{
+    AtomicI32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 /// Nodes of the process. A program that has more signals under way than this loses their
 /// information, not the signals.
@@ -24,15 +29,26 @@ pub type Info = [u64; 16];
 
 struct SignalNode {
     next: UnsafeCell<u32>,
-    signal: UnsafeCell<i32>,
+    signal: AtomicI32,
     info: UnsafeCell<Info>,
+    /// The timer whose signal this is, and its ticks since, as a [`TimerWord`]. Zero: the node is
+    /// free, or the signal is not a timer's.
+    timer: AtomicU64,
+    /// The address of the queue that has the timer's signal.
+    queue: AtomicUsize,
 }
 
 // SAFETY: a node belongs to the thread that has taken it out of a list, until it is put into one.
 unsafe impl Sync for SignalNode {}
 
 static POOL: [SignalNode; NODES] = [const {
-    SignalNode { next: UnsafeCell::new(NIL), signal: UnsafeCell::new(0), info: UnsafeCell::new([0; 16]) }
+    SignalNode {
+        next: UnsafeCell::new(NIL),
+        signal: AtomicI32::new(0),
+        info: UnsafeCell::new([0; 16]),
+        timer: AtomicU64::new(0),
+        queue: AtomicUsize::new(0),
+    }
 }; NODES];
 /// Nodes that were never used begin here.
 static FRESH: AtomicU64 = AtomicU64::new(0);
@@ -124,6 +140,43 @@ fn allot() -> Option<u32> {
     })
 }
 
+/// A timer in the upper half, in the lower one the ticks that came while its signal waited.
+#[derive(Clone, Copy, PartialEq)]
+struct TimerWord(u64);
+
+impl TimerWord {
+    /// That of the signal that `info` describes, without ticks. `None`: no timer has sent it.
+    fn of(info: &Info) -> Option<Self> {
+        let is_timer = info[1] as i32 == libc::SI_TIMER;
+        // The lower half is the timer's number, which counts from zero.
+        is_timer.then_some(Self((info[2] << 32).wrapping_add(1 << 32)))
+    }
+
+    fn is_of(self, timer: Self) -> bool {
+        self.0 >> 32 == timer.0 >> 32
+    }
+
+    fn ticks(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn and(self, ticks: u32) -> Self {
+        Self(self.0 & !u64::from(u32::MAX) | u64::from(self.ticks().saturating_add(ticks)))
+    }
+}
+
+/// The overruns of a timer's signal: ticks between the one that sent it and its arrival.
+fn overruns(info: &Info) -> u32 {
+    (info[2] >> 32) as u32
+}
+
+/// `info` with `ticks` more overruns, at most `DELAYTIMER_MAX`.
+fn with_overruns(mut info: Info, ticks: u32) -> Info {
+    let sum = overruns(&info).saturating_add(ticks).min(i32::MAX as u32);
+    info[2] = u64::from(info[2] as u32) | u64::from(sum) << 32;
+    info
+}
+
 /// The signals that wait for one TLS block.
 #[derive(Debug)]
 pub(crate) struct SignalQueue {
@@ -148,23 +201,71 @@ impl SignalQueue {
 
     /// Keeps a signal. Any thread, in a signal handler.
     pub(super) fn put(&self, signal: i32, info: &Info) {
-        let bit = super::mask::bit(signal);
-        // ORDERING: Relaxed; the list publishes the node, and a standard signal that comes while it
-        // is being taken is one that came before.
-        if signal >= FIRST_REAL_TIME || self.kept.fetch_or(bit, Relaxed) & bit == 0 {
-            match allot() {
-                // SAFETY: the node is ours until it is in the list.
-                Some(number) => unsafe {
-                    *node(number).signal.get() = signal;
-                    *node(number).info.get() = *info;
-                    self.list.push(number);
-                },
-                // ORDERING: Relaxed; the bit is the whole message.
-                None => _ = self.bare.fetch_or(bit, Relaxed),
-            }
+        let timer = TimerWord::of(info);
+        if !timer.is_some_and(|timer| self.add_ticks(timer, signal, overruns(info).saturating_add(1))) {
+            self.put_alone(signal, info, timer);
         }
         // ORDERING: Release, pairs with the Acquire in `has_news`.
         self.news.store(1, Release);
+    }
+
+    /// Keeps a signal that is not a further tick of a timer.
+    fn put_alone(&self, signal: i32, info: &Info, timer: Option<TimerWord>) {
+        let bit = super::mask::bit(signal);
+        // The kernel keeps the signals of two timers apart, whatever their number.
+        let is_kept_often = signal >= FIRST_REAL_TIME || timer.is_some();
+        // ORDERING: Relaxed; the list publishes the node, and a standard signal that comes while it
+        // is being taken is one that came before.
+        if !is_kept_often && self.kept.fetch_or(bit, Relaxed) & bit != 0 {
+            return;
+        }
+        let Some(number) = allot() else {
+            // ORDERING: Relaxed; the bit is the whole message.
+            self.bare.fetch_or(bit, Relaxed);
+            return;
+        };
+        let node = node(number);
+        // ORDERING: Relaxed, both; published by the word of the timer, or by the list.
+        node.signal.store(signal, Relaxed);
+        node.queue.store(ptr::from_ref(self).addr(), Relaxed);
+        // SAFETY: the node is ours until it is in the list.
+        unsafe { *node.info.get() = *info };
+        if let Some(timer) = timer {
+            // ORDERING: Release, pairs with the Acquire in `add_ticks`.
+            node.timer.store(timer.0, Release);
+        }
+        // SAFETY: as above. A handler that interrupts this may add ticks to the node, no more.
+        unsafe { self.list.push(number) };
+    }
+
+    /// Counts `ticks` of a timer whose signal waits in this queue. False if there is none.
+    ///
+    /// Only one kernel thread, in its handlers, receives the signals of a timer. So while this
+    /// looks, no other thread puts one into a queue. The addressee may take the one that is there:
+    /// the exchange decides whether it takes these ticks with it.
+    fn add_ticks(&self, timer: TimerWord, signal: i32, ticks: u32) -> bool {
+        // ORDERING: Relaxed; a node that this kernel thread has used is counted.
+        let used = FRESH.load(Relaxed).min(NODES as u64) as usize;
+        POOL[..used].iter().any(|node| {
+            // ORDERING: Acquire, pairs with the Release in `put_alone`.
+            let mut word = TimerWord(node.timer.load(Acquire));
+            while word.is_of(timer) {
+                // A program may delete a timer whose signal waits, and the number comes again.
+                // ORDERING: Relaxed, both; written before the word of the timer.
+                if node.queue.load(Relaxed) != ptr::from_ref(self).addr()
+                    || node.signal.load(Relaxed) != signal
+                {
+                    return false;
+                }
+                // ORDERING: Relaxed, then Acquire as above; the word is the whole message, and
+                // `take` empties it.
+                match node.timer.compare_exchange_weak(word.0, word.and(ticks).0, Relaxed, Acquire) {
+                    Ok(_) => return true,
+                    Err(now) => word = TimerWord(now),
+                }
+            }
+            false
+        })
     }
 
     /// Is there a signal that no thread has tried to deliver?
@@ -196,10 +297,12 @@ impl SignalQueue {
         let mut next = reversed(self.list.take());
         while next != NIL {
             let (number, node) = (next, node(next));
+            // ORDERING: Relaxed; published by the list.
+            let signal = node.signal.load(Relaxed);
             // SAFETY: taken out of the list by us alone.
-            let (signal, info) = unsafe {
+            let info = unsafe {
                 next = *node.next.get();
-                (*node.signal.get(), *node.info.get())
+                *node.info.get()
             };
             let bit = super::mask::bit(signal);
             // SAFETY: as above.
@@ -210,8 +313,11 @@ impl SignalQueue {
                 } else {
                     // ORDERING: Relaxed; see `put`.
                     self.kept.fetch_and(!bit, Relaxed);
+                    // ORDERING: Relaxed; see `add_ticks`. The push publishes that the node is free.
+                    let timer = TimerWord(node.timer.swap(0, Relaxed));
                     FREE.push(number);
-                    found = Some((signal, info));
+                    let is_timers = timer != TimerWord(0);
+                    found = Some((signal, if is_timers { with_overruns(info, timer.ticks()) } else { info }));
                 }
             }
         }
@@ -230,10 +336,11 @@ impl SignalQueue {
         let mut next = reversed(self.list.take());
         while next != NIL {
             let (number, node) = (next, node(next));
+            // ORDERING: Relaxed; published by the list.
+            set |= super::mask::bit(node.signal.load(Relaxed));
             // SAFETY: taken out of the list by us alone, and put back.
             unsafe {
                 next = *node.next.get();
-                set |= super::mask::bit(*node.signal.get());
                 self.list.push(number);
             }
         }
@@ -319,6 +426,68 @@ mod tests {
         assert!(queue.has_news());
         assert_eq!(taken(&queue, 0), [(10, 1), (40, 2), (40, 3)]);
         assert_eq!(queue.pending_set(), 0);
+    }
+
+    /// What the kernel says of a tick.
+    fn tick(signal: i32, timer: u64, overruns: u64) -> Info {
+        let mut info = [0; 16];
+        info[..4].copy_from_slice(&[
+            signal as u64,
+            u64::from(libc::SI_TIMER as u32),
+            timer | overruns << 32,
+            timer + 100,
+        ]);
+        info
+    }
+
+    /// What a program reads: the signal, the timer, the overruns.
+    fn ticks_taken(queue: &SignalQueue) -> Vec<(i32, u64, u64)> {
+        core::iter::from_fn(|| queue.take(0))
+            .map(|(signal, info)| (signal, info[2] & u64::from(u32::MAX), info[2] >> 32))
+            .collect()
+    }
+
+    #[test]
+    fn ticks_of_a_timer_are_overruns_of_its_signal() {
+        let (queue, other) = (SignalQueue::new(), SignalQueue::new());
+        for (signal, timer, overruns) in
+            [(40, 0, 2), (40, 1, 0), (40, 0, 3), (10, 2, 0), (10, 3, 0), (40, 0, 0)]
+        {
+            queue.put(signal, &tick(signal, timer, overruns));
+        }
+        // The number of a deleted timer, for another thread or with another signal.
+        other.put(40, &tick(40, 1, 0));
+        queue.put(41, &tick(41, 1, 7));
+        assert_eq!(ticks_taken(&queue), [(40, 0, 7), (40, 1, 0), (10, 2, 0), (10, 3, 0), (41, 1, 7)]);
+        assert_eq!(ticks_taken(&other), [(40, 1, 0)]);
+        queue.put(40, &tick(40, 0, 0));
+        assert_eq!(ticks_taken(&queue), [(40, 0, 0)]);
+    }
+
+    #[test]
+    fn a_timer_does_not_use_up_the_pool() {
+        let queue = SignalQueue::new();
+        let count = 2 * NODES as u64;
+        (0..count).for_each(|_| queue.put(40, &tick(40, 9, 0)));
+        assert_eq!(ticks_taken(&queue), [(40, 9, count - 1)]);
+        queue.put(40, &tick(40, 9, i32::MAX as u64 - 1));
+        (0..3).for_each(|_| queue.put(40, &tick(40, 9, 0)));
+        assert_eq!(ticks_taken(&queue), [(40, 9, i32::MAX as u64)]);
+    }
+
+    #[test]
+    fn no_tick_is_lost_while_one_takes() {
+        static QUEUE: SignalQueue = SignalQueue::new();
+        const TICKS: u64 = 20_000;
+        let mut seen = 0;
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..TICKS).for_each(|_| QUEUE.put(40, &tick(40, 5, 0))));
+            while seen < TICKS {
+                seen += ticks_taken(&QUEUE).iter().map(|(_, _, overruns)| 1 + overruns).sum::<u64>();
+            }
+        });
+        assert_eq!(seen, TICKS);
+        assert!(QUEUE.is_empty());
     }
 
     #[test]
