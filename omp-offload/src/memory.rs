@@ -1,5 +1,6 @@
 //! What the device memory routines do (OpenMP 5.2 §18.8), for the host and for devices.
 
+use core::ffi::CStr;
 use core::ops::Range;
 
 use super::interface::{DeviceAddress, DeviceFailure};
@@ -28,6 +29,49 @@ pub fn side(number: i32) -> Option<Side> {
         return Some(Side::Host);
     }
     get(target::number_of(number)).map(Side::Device)
+}
+
+impl Side {
+    /// The device's number, [`ON_HOST`] for the host.
+    pub fn number(self) -> i32 {
+        if let Self::Device(slot) = self { slot.number } else { ON_HOST }
+    }
+
+    /// The device's name; `None` for the host.
+    pub fn name(self) -> Option<&'static CStr> {
+        if let Self::Device(slot) = self { Some(slot.device.name()) } else { None }
+    }
+
+    /// Is this a GPU?
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Self::Device(slot) if slot.owner.gpu.is_some())
+    }
+
+    /// The rank whose processors or GPU this is.
+    pub fn rank(self) -> u32 {
+        match self {
+            Self::Host => ranks::place().map_or(0, |place| place.rank),
+            Self::Device(slot) => slot.owner.rank,
+        }
+    }
+
+    /// Does the device use host memory as it is?
+    pub fn reaches_host_memory(self) -> bool {
+        match self {
+            Self::Host => true,
+            Self::Device(slot) => slot.device.reaches_host_memory(),
+        }
+    }
+
+    /// See [`associate`]. False on the host, where every address has its own copy.
+    pub fn associate(self, host: Range<usize>, device: DeviceAddress) -> bool {
+        matches!(self, Self::Device(slot) if associate(slot, host, device))
+    }
+
+    /// See [`disassociate`]. False on the host.
+    pub fn disassociate(self, host: usize) -> bool {
+        matches!(self, Self::Device(slot) if disassociate(slot, host))
+    }
 }
 
 /// `size` bytes of memory there, 0 when there are none.
@@ -136,52 +180,6 @@ unsafe fn copy_untold(
                 },
             },
         }
-    }
-}
-
-/// A rectangular copy, as `omp_target_memcpy_rect` describes it.
-pub struct Rectangle<'a> {
-    /// Elements to copy, per dimension.
-    pub volume: &'a [usize],
-    /// Where it begins in the target.
-    pub to_offsets: &'a [usize],
-    /// Where it begins in the source.
-    pub from_offsets: &'a [usize],
-    /// Elements of the whole target, per dimension.
-    pub to_extents: &'a [usize],
-    /// Elements of the whole source, per dimension.
-    pub from_extents: &'a [usize],
-}
-
-impl Rectangle<'_> {
-    /// Copies the dimensions from `at` on; `to` and `from` are the addresses of the sub-arrays in
-    /// these.
-    ///
-    /// # Errors
-    /// The device's.
-    /// # Safety
-    /// Both arrays are as large as their extents say.
-    pub unsafe fn copy(
-        &self,
-        at: usize,
-        element: usize,
-        to: (Side, DeviceAddress),
-        from: (Side, DeviceAddress),
-    ) -> Result<(), DeviceFailure> {
-        let below = |extents: &[usize]| extents[at + 1..].iter().product::<usize>() * element;
-        let (to_step, from_step) = (below(self.to_extents), below(self.from_extents));
-        let to = (to.0, to.1 + self.to_offsets[at] * to_step);
-        let from = (from.0, from.1 + self.from_offsets[at] * from_step);
-        // SAFETY: as the caller says, at every depth.
-        unsafe {
-            if at + 1 == self.volume.len() {
-                return copy(to, from, self.volume[at] * element);
-            }
-            for i in 0..self.volume[at] {
-                self.copy(at + 1, element, (to.0, to.1 + i * to_step), (from.0, from.1 + i * from_step))?;
-            }
-        }
-        Ok(())
     }
 }
 

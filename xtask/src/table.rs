@@ -24,7 +24,7 @@ pub struct SymbolRow {
 /// Reads the symbol table of the workspace at `root`.
 ///
 /// # Errors
-/// An unreadable file or a row without its seven columns, as one line of text.
+/// An unreadable file or a row without its eight columns, as one line of text.
 pub fn read(root: &Path) -> Result<Vec<SymbolRow>, String> {
     let file = root.join("libomp-shim/symbols.tsv");
     let records = records(&file)?;
@@ -74,7 +74,7 @@ pub fn adopt(root: &Path, exported: &BTreeSet<String>) -> std::io::Result<usize>
 
 fn adopted(line: &str, exported: &BTreeSet<String>) -> String {
     let mut columns: Vec<&str> = line.split('\t').collect();
-    if let [symbol, _, "func", _, _, status, _] = columns[..].as_mut() {
+    if let [symbol, _, "func", _, _, _, status, _] = columns[..].as_mut() {
         *status = if exported.contains(*symbol) { "done" } else { "missing" };
     }
     columns.join("\t")

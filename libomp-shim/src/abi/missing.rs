@@ -1,7 +1,8 @@
-//! The exported symbols that have no implementation yet: each stops the program with its name.
+//! The exported symbols that have no implementation yet, or none in this build: each stops the program
+//! with its name.
 //!
-//! Lives here: the generated functions of all rows of `symbols.tsv` whose status is `missing`, the
-//! generated constants of its data rows, and the one function they call. May not live here:
+//! Lives here: the generated functions of all rows of `symbols.tsv` whose status is `missing` or whose
+//! feature is left out, and the functions they call. May not live here:
 //! anything written by hand for a particular symbol; an implementation goes to the front it belongs
 //! to and its row becomes `done`.
 //!
@@ -22,6 +23,18 @@ use omp::report;
 #[inline(never)]
 fn stop(symbol: &str, hint: &str) -> ! {
     report::fatal(format_args!("{symbol} is not implemented yet ({hint})"))
+}
+
+/// Ends the program with one line that names `symbol` and says what this build leaves out.
+///
+/// May be called from any thread at any depth, also before the runtime has started.
+#[allow(dead_code, reason = "nothing calls it when no feature is left out")]
+#[cold]
+#[inline(never)]
+fn stop_left_out(symbol: &str, absent: &str) -> ! {
+    report::fatal(format_args!(
+        "{symbol} is not in this library, which was built with {absent} (use the library with all features)"
+    ))
 }
 
 include!(concat!(env!("OUT_DIR"), "/missing.rs"));

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ult::sys::memory::LEAST_PAGE as PAGE;
 
-use super::remote::{made, readable, result};
+use super::faults::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use omp::depend::{Dependence, DependenceKind};
 use omp::report;

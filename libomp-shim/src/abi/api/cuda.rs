@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use super::remote::{made, readable, result};
+use super::faults::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use omp::depend::Dependence;
 use omp::report;

@@ -8,6 +8,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
+use super::fortran_string;
 use omp_offload::interop::{InteropObject, InteropValue, Property, find};
 
 /// What a routine says beside the value: `omp_interop_rc_t`.
@@ -180,18 +181,6 @@ same! {
     omp_get_num_interop_properties_(object: *const c_void) -> c_int = omp_get_num_interop_properties;
     omp_get_interop_int_(object: *const c_void, property: c_int, code: *mut c_int) -> isize = omp_get_interop_int;
     omp_get_interop_ptr_(object: *const c_void, property: c_int, code: *mut c_int) -> *mut c_void = omp_get_interop_ptr;
-}
-
-/// Stores a C string as gfortran takes it.
-///
-/// # Safety
-/// Both addresses are valid; `text` is null or a C string.
-pub(super) unsafe fn fortran_string(result: *mut *const c_char, length: *mut usize, text: *const c_char) {
-    // SAFETY: as the caller says.
-    unsafe {
-        result.write(text);
-        length.write(if text.is_null() { 0 } else { libc::strlen(text) });
-    }
 }
 
 /// Declares the gfortran name of a routine that returns a string.

@@ -136,23 +136,50 @@ pub(crate) fn no_effect(routine: &str, instead: &str) {
     omp::report::warn(format_args!("{routine} has no effect; {instead}"));
 }
 
+/// Stores a C string as gfortran takes it.
+///
+/// # Safety
+/// Both addresses are valid; `text` is null or a C string.
+unsafe fn fortran_string(
+    result: *mut *const core::ffi::c_char,
+    length: *mut usize,
+    text: *const core::ffi::c_char,
+) {
+    // SAFETY: as the caller says.
+    unsafe {
+        result.write(text);
+        length.write(if text.is_null() { 0 } else { libc::strlen(text) });
+    }
+}
+
 pub mod affinity;
+#[cfg(feature = "offload")]
 pub mod array;
+#[cfg(feature = "cluster")]
 pub mod cluster;
+#[cfg(feature = "offload")]
 pub mod cuda;
 pub mod device;
 pub mod dims;
+#[cfg(feature = "cluster")]
 pub mod dist;
+#[cfg(feature = "offload")]
+mod faults;
+#[cfg(feature = "offload")]
 pub mod interop;
 pub mod kmp;
 pub mod lock;
 pub mod memory;
 pub mod memspace;
+#[cfg(feature = "cluster")]
 pub mod object;
 pub mod ompx;
 pub mod parallel;
+#[cfg(feature = "cluster")]
 pub mod persistent;
+#[cfg(feature = "offload")]
 pub mod placing;
+#[cfg(feature = "cluster")]
 pub mod remote;
 pub mod resources;
 pub mod taskgraph;

@@ -5,7 +5,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use super::remote::{readable, result};
+use super::faults::{readable, result};
 use omp::env;
 use omp::report;
 use omp_cluster::remote::object::thing::{Functions, ObjectData};

@@ -7,37 +7,15 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
+use super::faults::{readable, result};
 use omp::extension::check::{self, WaitTarget};
-use omp::{outside, report};
+use omp::outside;
 use omp_cluster::rank::{self, Cluster};
 use omp_cluster::remote::event::{self, EventFunction};
 use omp_cluster::remote::future::{self, By};
 use omp_cluster::remote::invoke::{self, InvokedAnswer};
 use omp_cluster::remote::server::SERVER;
 use omp_cluster::remote::{RemoteFault, RemoteHandle};
-
-/// The result of a routine; mistakes are reported.
-pub(super) fn result(routine: &str, result: Result<(), RemoteFault>) -> c_int {
-    let Err(why) = result else { return 0 };
-    report::warn(format_args!("{routine}: {why}; this call changes nothing"));
-    why.code()
-}
-
-/// No bytes need no address.
-pub(super) fn readable(from: *const c_void, bytes: usize) -> Result<(), RemoteFault> {
-    if from.is_null() && bytes != 0 { Err(RemoteFault::Argument) } else { Ok(()) }
-}
-
-/// A future, if one is asked for; written before the task can end.
-///
-/// # Safety
-/// `future` is null or writable.
-pub(super) unsafe fn made(future: *mut RemoteHandle) -> Option<RemoteHandle> {
-    let made = (!future.is_null()).then(|| future::create(true))?;
-    // SAFETY: as the caller says.
-    unsafe { future.write(made) };
-    Some(made)
-}
 
 /// `ompx_invoke`: runs `function(args, bytes, result)` as a task of rank `rank`, with a copy of the
 /// bytes. `future`, if not null, becomes that of the function's result. Any thread.

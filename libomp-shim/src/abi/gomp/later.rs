@@ -150,27 +150,6 @@ pub extern "C" fn GOMP_target_map_indirect_ptr(function: *mut c_void) -> *mut c_
     function
 }
 
-/// Kind of device in what gcc's objects say of their images: PTX for NVIDIA's GPUs.
-const PTX: c_int = 5;
-
-/// An object brings code for a kind of device. None is used, and the host's version is in the
-/// object anyway.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_offload_register(_table: *const c_void, kind: c_int, _data: *const c_void) {
-    super::target::note_images(kind == PTX);
-}
-
-/// [`GOMP_offload_register`] with a version.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_offload_register_ver(
-    _version: c_uint,
-    table: *const c_void,
-    kind: c_int,
-    data: *const c_void,
-) {
-    GOMP_offload_register(table, kind, data);
-}
-
 macro_rules! images {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*

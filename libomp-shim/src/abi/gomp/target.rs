@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`kinds`] | what the lists of mapped variables mean |
 //! | [`data`] | `target data`, `enter data`, `exit data`, `update` |
-//! | [`teams`] | `teams` |
 //!
 //! A region's code is a function of the host's program, which gets the address of an array of
 //! words. So a device that can run the program's own functions needs no image.
@@ -13,11 +12,11 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::{ptr, slice};
 
 use super::parallel::{OutlinedFunction, body_of};
+use super::target_arguments::{NOWAIT, TargetCopies, TargetExtent, extent};
 use super::task as front;
-use kinds::{FIRSTPRIVATE, GompMapArrays};
+use kinds::GompMapArrays;
 use omp::extension::tools;
 use omp::task::{self, Task, TaskFlags};
 use omp::thread::{CurrentThread, Thread};
@@ -30,95 +29,6 @@ use omp_offload::{ConstructDevice, DeviceSlot, array, choose, mandatory};
 
 pub mod data;
 pub mod kinds;
-pub mod teams;
-
-/// Identifiers of the optional arguments.
-const NUM_TEAMS: usize = 1;
-const THREAD_LIMIT: usize = 2;
-/// Bit of the `flags` argument.
-const NOWAIT: c_uint = 1;
-
-/// How large a region is to be.
-#[derive(Clone, Copy, Default)]
-struct TargetExtent {
-    /// Teams that its construct asks for, 0 where it leaves their number open.
-    teams: u32,
-    /// `thread_limit`, 0 when not given.
-    thread_limit: u32,
-}
-
-/// What the optional arguments say.
-///
-/// # Safety
-/// `args` is null or the compiler's null-terminated list.
-unsafe fn extent(mut args: *const *const c_void) -> TargetExtent {
-    let mut extent = TargetExtent::default();
-    if args.is_null() {
-        return extent;
-    }
-    // SAFETY: as the caller says; a set bit 7 means that the value is the next word.
-    unsafe {
-        while !(*args).is_null() {
-            let word = *args as usize;
-            let mut value = (word as isize >> 16) as usize;
-            if word & 0x80 != 0 {
-                args = args.add(1);
-                value = *args as usize;
-            }
-            match word >> 8 & 0xFF {
-                NUM_TEAMS => extent.teams = value as u32,
-                THREAD_LIMIT => extent.thread_limit = value as u32,
-                _ => {}
-            }
-            args = args.add(1);
-        }
-    }
-    extent
-}
-
-/// The variables that the region has copies of: their bytes, aligned as the kinds say, in one
-/// block.
-struct TargetCopies(Vec<u64>);
-
-impl TargetCopies {
-    /// Copies every firstprivate variable and stores its copy's address in place of the original's.
-    ///
-    /// # Safety
-    /// The compiler's arrays of `count` entries.
-    unsafe fn make(
-        count: usize,
-        addresses: *mut *mut c_void,
-        sizes: *const usize,
-        kinds: *const u16,
-    ) -> Self {
-        if count == 0 {
-            return Self(Vec::new());
-        }
-        // SAFETY: as the caller says.
-        let (addresses, sizes, kinds) = unsafe {
-            (
-                slice::from_raw_parts_mut(addresses, count),
-                slice::from_raw_parts(sizes, count),
-                slice::from_raw_parts(kinds, count),
-            )
-        };
-        let copied: Vec<usize> =
-            (0..count).filter(|&i| kinds[i] & 0xFF == FIRSTPRIVATE && !addresses[i].is_null()).collect();
-        let room: usize = copied.iter().map(|&i| sizes[i] + (1 << (kinds[i] >> 8))).sum();
-        let mut block = Self(vec![0; room.div_ceil(8)]);
-        let mut at = block.0.as_mut_ptr().cast::<u8>();
-        for i in copied {
-            // SAFETY: the block has room for every copy and its alignment.
-            unsafe {
-                at = at.map_addr(|a| a.next_multiple_of(1 << (kinds[i] >> 8)));
-                ptr::copy_nonoverlapping(addresses[i].cast(), at, sizes[i]);
-                addresses[i] = at.cast();
-                at = at.add(sizes[i]);
-            }
-        }
-        block
-    }
-}
 
 /// Runs a region on a device.
 ///
@@ -167,16 +77,32 @@ fn device_for(here: CurrentThread, number: c_int) -> Option<&'static DeviceSlot>
 /// The program has gcc's code for GPUs, and no line has said yet that it is of no use.
 static HAS_PTX: AtomicBool = AtomicBool::new(false);
 
-/// An object has brought images, for GPUs or for something else.
-pub(super) fn note_images(are_for_gpus: bool) {
-    if are_for_gpus {
+/// Kind of device in what gcc's objects say of their images: PTX for NVIDIA's GPUs.
+const PTX: c_int = 5;
+
+/// An object brings code for a kind of device. None is used, and the host's version is in the
+/// object anyway.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_register(_table: *const c_void, kind: c_int, _data: *const c_void) {
+    if kind == PTX {
         // ORDERING: Relaxed; a line that is written once, nothing is published.
         HAS_PTX.store(true, Ordering::Relaxed);
     }
 }
 
+/// [`GOMP_offload_register`] with a version.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_register_ver(
+    _version: c_uint,
+    table: *const c_void,
+    kind: c_int,
+    data: *const c_void,
+) {
+    GOMP_offload_register(table, kind, data);
+}
+
 fn say_what_images_are(slot: &DeviceSlot) {
-    // ORDERING: Relaxed; see `note_images`.
+    // ORDERING: Relaxed; see `GOMP_offload_register`.
     if slot.owner.gpu.is_some() && HAS_PTX.swap(false, Ordering::Relaxed) {
         report::warn(format_args!(
             "device {}: the program's code for GPUs is gcc's, which is not known (clang 19's is); its regions run on the host",

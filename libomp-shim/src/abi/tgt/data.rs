@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use super::device_for as region_device;
+use super::device::device_for as region_device;
 use super::lists::TgtMapArrays;
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;

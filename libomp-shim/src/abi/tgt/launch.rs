@@ -3,7 +3,8 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use super::device_for;
+use super::NOT_OFFLOADED;
+use super::device::device_for;
 use super::lists::{TgtMapArrays, TgtMapList};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
@@ -20,8 +21,6 @@ use omp_offload::{DeviceSlot, array, chain, choose, mandatory};
 
 /// What a launch answers when the region was run on a device.
 const OFFLOADED: c_int = 0;
-/// What it answers when it was not.
-pub const NOT_OFFLOADED: c_int = -1;
 
 /// The arguments of a launch. Older versions are shorter; what all have ends with `tripcount`.
 #[repr(C)]
@@ -279,10 +278,4 @@ older_launches! {
     __tgt_target_nowait_mapper(location; names, mappers;);
     __tgt_target_teams_mapper(location; names, mappers; teams, threads);
     __tgt_target_teams_nowait_mapper(location; names, mappers; teams, threads);
-}
-
-/// Launches a recorded region: not supported, so it was not run.
-#[unsafe(no_mangle)]
-pub extern "C" fn __tgt_target_kernel_replay(_: Location, _device: i64) -> c_int {
-    NOT_OFFLOADED
 }

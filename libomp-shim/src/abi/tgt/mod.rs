@@ -3,45 +3,45 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | [`register`] | images and tables of programs, in the layouts of LLVM 19 and 22 |
-//! | [`lists`], [`mapper`] | lists of what is mapped |
-//! | [`task`] | target tasks |
-//! | [`launch`] | regions |
-//! | [`data`] | `target data`, `enter data`, `exit data`, `update` |
-//! | [`rest`] | memory, and calls that owe nothing |
-//! | [`interop`] | `interop` |
+//! | `register`, [`requires`] | images and tables of programs, in the layouts of LLVM 19 and 22; what programs require |
+//! | `lists`, `mapper` | lists of what is mapped |
+//! | `task` | target tasks |
+//! | `device`, `launch` | regions |
+//! | `data` | `target data`, `enter data`, `exit data`, `update` |
+//! | `rest`, [`idle`] | memory, and calls that owe nothing |
+//! | `interop` | `interop` |
+//! | `on_host` | regions, data constructs and target tasks of a library without devices |
 //!
 //! With `nowait` these calls come from an explicit task, and are carried out before they return:
 //! the task is what goes on later.
 
-use omp::thread::CurrentThread;
-use omp_offload::{ConstructDevice, DeviceSlot, mandatory};
+use core::ffi::c_int;
 
+pub mod idle;
+pub mod requires;
+
+#[cfg(feature = "offload")]
 pub mod data;
+#[cfg(feature = "offload")]
+mod device;
+#[cfg(feature = "offload")]
 pub mod interop;
+#[cfg(feature = "offload")]
 pub mod launch;
+#[cfg(feature = "offload")]
 pub mod lists;
+#[cfg(feature = "offload")]
 pub mod mapper;
+#[cfg(feature = "offload")]
 pub mod register;
+#[cfg(feature = "offload")]
 pub mod rest;
+#[cfg(feature = "offload")]
 pub mod task;
 
-/// The device that a construct with this number concerns, ready to be used; `None` for the host.
-fn device_for(number: i64) -> Option<&'static DeviceSlot> {
-    match omp_offload::place(CurrentThread::get(), number) {
-        ConstructDevice::Device(slot)
-            if !register::requires_shared_memory() || slot.device.reaches_host_memory() =>
-        {
-            let may_be_used = omp_offload::program::bring(slot);
-            if !may_be_used {
-                mandatory::refuse_without_code(slot.number);
-            }
-            may_be_used.then_some(slot)
-        }
-        ConstructDevice::Device(slot) => {
-            mandatory::refuse_without_shared_memory(slot.number);
-            None
-        }
-        ConstructDevice::Host => None,
-    }
-}
+#[cfg(not(feature = "offload"))]
+pub mod on_host;
+
+/// What a launch answers when the region was not run on a device. Compiled code then runs its host
+/// version.
+const NOT_OFFLOADED: c_int = -1;

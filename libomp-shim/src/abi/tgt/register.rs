@@ -1,4 +1,4 @@
-//! Images as clang's programs register them, and what they `require`.
+//! Images as clang's programs register them.
 //!
 //! Constructors call this, before the program's own and in processes that never use a device; so
 //! nothing is done but remembering. There are two layouts of a table's entries; the first words
@@ -6,9 +6,8 @@
 
 use core::ffi::{CStr, c_char, c_void};
 use core::slice;
-use core::sync::atomic::{AtomicI64, Ordering};
 
-use omp::report;
+use super::requires::__tgt_register_requires;
 use omp_offload::interface::Release;
 use omp_offload::program::{self, DeviceProgram, ProgramEntry, ProgramEntryKind};
 
@@ -66,22 +65,6 @@ const OPENMP: u16 = 1;
 const LINK: u32 = 1;
 const INDIRECT: u32 = 8;
 const REQUIRES: u32 = 16;
-/// `requires` flags: nothing, and what all parts of a program have to agree about (OpenMP 5.2
-/// §8.2).
-const NOTHING: i64 = 1;
-const UNIFIED_SHARED_MEMORY: i64 = 8;
-const AGREED: [(i64, &str); 3] =
-    [(2, "reverse_offload"), (4, "unified_address"), (UNIFIED_SHARED_MEMORY, "unified_shared_memory")];
-
-/// What the program requires, a set; 0 until some part of it has said.
-static REQUIRED: AtomicI64 = AtomicI64::new(0);
-
-/// Does the program rely on devices that use host memory as it is?
-pub fn requires_shared_memory() -> bool {
-    // ORDERING: Relaxed; set by constructors, before constructs of the same thread.
-    REQUIRED.load(Ordering::Relaxed) & UNIFIED_SHARED_MEMORY != 0
-}
-
 fn entry(
     address: *const c_void,
     name: *const c_char,
@@ -171,26 +154,9 @@ pub extern "C" fn __tgt_unregister_lib(descriptor: *const Descriptor) {
     program::unregister(descriptor.addr());
 }
 
-/// The clause that an object with `new` flags and those before it with `old` ones do not agree
-/// about; `old` is 0 when there were none.
-fn disagreement(old: i64, new: i64) -> Option<&'static str> {
-    AGREED.into_iter().find(|(flag, _)| old != 0 && (old ^ new) & flag != 0).map(|(_, clause)| clause)
-}
-
-/// What the object `requires` of devices. Ends the program when its parts disagree.
-#[unsafe(no_mangle)]
-pub extern "C" fn __tgt_register_requires(flags: i64) {
-    // ORDERING: Relaxed; see `requires_shared_memory`.
-    let old = REQUIRED.fetch_or(flags | NOTHING, Ordering::Relaxed);
-    if let Some(clause) = disagreement(old, flags) {
-        report::end(format_args!(
-            "the parts of this program disagree about `requires {clause}`, which all with target constructs have to say or none; the program stops"
-        ));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::requires::NOTHING;
     use super::*;
 
     fn bounds<T>(table: &[T]) -> (*const c_void, *const c_void) {
@@ -263,14 +229,5 @@ mod tests {
         let (begin, end) = bounds(&table);
         // SAFETY: a table of this test.
         assert_eq!(seen(&unsafe { entries(begin, end) }.1), [(ProgramEntryKind::Region, 0x10, c"region", 0)]);
-    }
-
-    #[test]
-    fn parts_have_to_agree_about_some_clauses() {
-        assert_eq!(disagreement(0, UNIFIED_SHARED_MEMORY), None, "the first");
-        assert_eq!(disagreement(NOTHING, NOTHING | 16), None, "dynamic_allocators");
-        assert_eq!(disagreement(NOTHING | UNIFIED_SHARED_MEMORY, UNIFIED_SHARED_MEMORY), None);
-        assert_eq!(disagreement(NOTHING, 2), Some("reverse_offload"));
-        assert_eq!(disagreement(NOTHING | UNIFIED_SHARED_MEMORY, NOTHING), Some("unified_shared_memory"));
     }
 }

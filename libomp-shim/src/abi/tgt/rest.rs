@@ -1,37 +1,8 @@
-//! What else LLVM's library for offloading exports: memory, and calls that owe nothing.
-//!
-//! Only the arguments that matter are named: callers pass more, and take them back themselves.
+//! What else LLVM's library for offloading exports: memory, and what is known of devices.
 
 use core::ffi::{c_int, c_void};
-use core::ptr;
 
-use super::launch::NOT_OFFLOADED;
 use omp_offload::spaces::DeviceSpace;
-
-macro_rules! nothing_owed {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name() {}
-    )*};
-}
-
-nothing_owed! {
-    /// Starts what drives the devices.
-    __tgt_init_all_rtls;
-    /// Starts the library.
-    __tgt_rtl_init;
-    /// Ends the library.
-    __tgt_rtl_deinit;
-    /// Which messages about devices are wanted.
-    __tgt_set_info_flag;
-    /// How many iterations the loop of the next launch has.
-    __kmpc_push_target_tripcount;
-    /// How many iterations the loop of the next launch has.
-    __kmpc_push_target_tripcount_mapper;
-    /// Has the launch of a target task ended? Launches end at once.
-    __tgt_target_nowait_query;
-}
 
 /// Prints what is mapped to each device, on standard error.
 #[unsafe(no_mangle)]
@@ -56,12 +27,6 @@ pub extern "C-unwind" fn __tgt_print_device_info(device: i64) -> c_int {
     let Some(slot) = i32::try_from(device).ok().and_then(omp_offload::get) else { return 0 };
     println!("device {}: {}", slot.number, slot.device.name().to_string_lossy());
     1
-}
-
-/// Records launches on a device, or plays them again: not supported, an error.
-#[unsafe(no_mangle)]
-pub extern "C" fn __tgt_activate_record_replay(_device: i64) -> c_int {
-    NOT_OFFLOADED
 }
 
 // ---- memory -----------------------------------------------------------------
@@ -97,19 +62,3 @@ allocations! {
     /// ranks.
     Shared: llvm_omp_target_alloc_shared llvm_omp_target_free_shared;
 }
-
-/// Memory that the teams of a launch share: none on the host.
-#[unsafe(no_mangle)]
-pub extern "C" fn llvm_omp_target_dynamic_shared_alloc() -> *mut c_void {
-    ptr::null_mut()
-}
-
-/// Makes host memory ready for a device; returns where the device finds it.
-#[unsafe(no_mangle)]
-pub extern "C" fn llvm_omp_target_lock_mem(block: *mut c_void, _size: usize, _device: c_int) -> *mut c_void {
-    block
-}
-
-/// The end of [`llvm_omp_target_lock_mem`].
-#[unsafe(no_mangle)]
-pub extern "C" fn llvm_omp_target_unlock_mem(_block: *mut c_void, _device: c_int) {}

@@ -8,9 +8,10 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::memory_of::{self as memory, CopyFailure, side};
+use super::rectangle::Rectangle;
 use omp::task;
 use omp::thread::CurrentThread;
-use omp_offload::memory::{self, Rectangle, Side, side};
 
 /// What failing copies return.
 const EINVAL: c_int = libc::EINVAL;
@@ -52,15 +53,11 @@ pub extern "C-unwind" fn omp_target_is_accessible(
     _size: usize,
     device: c_int,
 ) -> c_int {
-    c_int::from(match side(device) {
-        Some(Side::Host) => true,
-        Some(Side::Device(slot)) => slot.device.reaches_host_memory(),
-        None => false,
-    })
+    c_int::from(side(device).is_some_and(|side| side.reaches_host_memory()))
 }
 
 /// What a copy returns: `EINVAL` when it failed.
-fn status(result: Result<(), omp_offload::interface::DeviceFailure>) -> c_int {
+fn status(result: Result<(), CopyFailure>) -> c_int {
     if result.is_ok() { 0 } else { EINVAL }
 }
 
@@ -233,17 +230,17 @@ pub extern "C-unwind" fn omp_target_associate_ptr(
     offset: usize,
     device: c_int,
 ) -> c_int {
-    let Some(Side::Device(slot)) = side(device) else { return EINVAL };
+    let Some(side) = side(device) else { return EINVAL };
     let range = host.addr()..host.addr().wrapping_add(size);
-    let done = memory::associate(slot, range, device_pointer.addr().wrapping_add(offset));
+    let done = side.associate(range, device_pointer.addr().wrapping_add(offset));
     if done { 0 } else { EINVAL }
 }
 
 /// `omp_target_disassociate_ptr` (18.8.10): 0, or `EINVAL` when there is no association.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_target_disassociate_ptr(pointer: *const c_void, device: c_int) -> c_int {
-    let Some(Side::Device(slot)) = side(device) else { return EINVAL };
-    if memory::disassociate(slot, pointer.addr()) { 0 } else { EINVAL }
+    let Some(side) = side(device) else { return EINVAL };
+    if side.disassociate(pointer.addr()) { 0 } else { EINVAL }
 }
 
 /// `omp_get_mapped_ptr` (18.8.11): on the host the pointer itself; null where it is not present.

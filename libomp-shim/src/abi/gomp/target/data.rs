@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::kinds::GompMapArrays;
-use super::{Action, Deferred, NOWAIT, Target, TargetCopies, defer, device_for};
+use super::{Action, Deferred, Target, defer, device_for};
+use crate::abi::gomp::target_arguments::{NOWAIT, TargetCopies};
 use crate::abi::gomp::task as front;
 use omp::extension::tools;
 use omp::extension::tools::device::ToolTarget as Kind;
@@ -181,14 +182,13 @@ unsafe fn change(
                 tools::device::on_host(change.kind());
             }
             Some(_) if deferred => {
-                let copies = TargetCopies(Vec::new());
                 defer(
                     here,
                     Deferred {
                         action: Action::Data(change),
                         place: Target::Known(place),
                         arrays: arrays(),
-                        copies,
+                        copies: TargetCopies::default(),
                     },
                     depend,
                 );

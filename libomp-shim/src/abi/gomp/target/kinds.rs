@@ -6,6 +6,7 @@
 
 use core::ffi::c_void;
 
+use crate::abi::gomp::target_arguments::FIRSTPRIVATE;
 use omp_offload::map::{MapFlags, MapItem, MapRole};
 
 /// Copied to the device, from it.
@@ -27,8 +28,6 @@ const DELETE: u16 = 0x07;
 /// The address is the device's.
 const DEVICE_POINTER: u16 = 0x08;
 const IF_PRESENT: u16 = 0x0b;
-/// A copy of the variable for the region.
-pub const FIRSTPRIVATE: u16 = 0x0c;
 /// The value itself.
 const FIRSTPRIVATE_INT: u16 = 0x0d;
 /// `use_device_ptr`, `use_device_addr`.

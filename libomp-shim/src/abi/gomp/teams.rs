@@ -2,7 +2,7 @@
 
 use core::ffi::{c_uint, c_void};
 
-use crate::abi::gomp::parallel::{OutlinedFunction, body_of};
+use super::parallel::{OutlinedFunction, body_of};
 use omp::icv;
 use omp::thread::CurrentThread;
 
