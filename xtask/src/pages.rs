@@ -7,6 +7,7 @@
 //! | `messages` | every line that the library can print: docs/messages.md |
 //! | `rejected` | designs that were tried or weighed and left: docs/rejected.md |
 //! | `constants` | the tuning constants: docs/tuning-constants.md |
+//! | `orders` | the orders of a worker's search: lists in docs/protocols/wait.md |
 //! | `links` | whether the links of all pages lead somewhere, and the book has all pages |
 //! | `book` | the book, made by mdBook where that is installed; everything else needs nothing |
 
@@ -15,6 +16,7 @@ mod constants;
 mod environment;
 mod links;
 mod messages;
+mod orders;
 mod rejected;
 
 use crate::bench;
@@ -61,6 +63,10 @@ pub fn run(places: &Workspace, check: bool, report: &mut Report) {
         update(root, "docs/tuning-constants.md", &constants::page(root), check),
     );
     report.check("tuning constants say where they come from", constants::unexplained(root));
+    report.check(
+        "docs/protocols/wait.md: orders and intervals are what the sources say",
+        update(root, orders::PAGE, &orders::page(root), check),
+    );
     report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
     report.check("pages: the book has all of them", links::forgotten(root));

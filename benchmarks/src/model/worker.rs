@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::ptr::NonNull;
 use ult::gang::deque::GangDeque;
 use ult::gang::{GangTag, eligible};
+use ult::sched::order::{NORMAL, Source};
 use ult::victim::{Draw, HISTORY, Hybrid, Selector, StealCounters, VictimKind, VictimPolicy};
 
 /// What can be in a task deque. Tasks are numbered within their rank.
@@ -185,27 +186,38 @@ impl World {
         }
     }
 
-    /// Looks once for something to run: own gang deque, own task deque, a victim's gang deque, its
-    /// task deque. `within` is the task whose children the worker waits for, none if it waits
+    /// Looks once for something to run, in the scheduler's own order: own gang deque, own task
+    /// deque, a victim's gang deque, its task deque. `within` is the task whose children the worker waits for, none if it waits
     /// at the end of the region.
     fn seek(&mut self, worker: usize, within: Option<usize>) {
         self.turn(worker, AccountActivity::Idle);
         let rank = self.rank_of(worker);
-        let me = &mut self.workers[worker];
-        if let Some(item) = me.take_gang_ult(me.tag) {
-            return self.start_gang_ult(worker, item, cost::START);
+        for source in NORMAL {
+            let me = &mut self.workers[worker];
+            match source {
+                Source::Resumable => {
+                    if let Some(item) = me.take_gang_ult(me.tag) {
+                        return self.start_gang_ult(worker, item, cost::START);
+                    }
+                }
+                // ULTs without a gang and tasks are in one deque here.
+                Source::OwnTask => {
+                    if let Some(item) = me.tasks.pop_back_if(|item| allowed(*item, within)) {
+                        self.count_taken(rank, item);
+                        return self.start(worker, item, cost::START);
+                    }
+                }
+                Source::Victim => {
+                    let shared = &self.ranks[rank];
+                    let there = if within.is_some() { shared.ults } else { shared.items };
+                    if there != 0 {
+                        return self.steal(worker, within);
+                    }
+                }
+                _ => {} // the model has no such source
+            }
         }
-        if let Some(item) = me.tasks.pop_back_if(|item| allowed(*item, within)) {
-            self.count_taken(rank, item);
-            return self.start(worker, item, cost::START);
-        }
-        let shared = &self.ranks[rank];
-        let there = if within.is_some() { shared.ults } else { shared.items };
-        if there == 0 {
-            self.workers[worker].dormant = Some(self.now);
-        } else {
-            self.steal(worker, within);
-        }
+        self.workers[worker].dormant = Some(self.now);
     }
 
     /// One attempt at one victim.

@@ -12,13 +12,13 @@ use crate::worker::words::{current, here, note_stack, tls_block_in_force};
 
 use super::returning::has_returning;
 use super::yielding::switch_away;
-use super::{look, runner};
+use super::{crowd, runner};
 
 /// The calling kernel thread leaves program code and enters the scheduler.
 #[inline]
 pub(crate) fn enter(worker: &'static Worker) {
     worker.enter_scheduler();
-    look::stir(worker);
+    crowd::stir(worker);
     // SAFETY: own kernel thread, in its scheduler.
     unsafe { retire(worker) };
 }
@@ -28,7 +28,7 @@ pub(crate) fn enter(worker: &'static Worker) {
 pub(crate) fn enter_program() {
     let worker = here();
     // SAFETY: own kernel thread.
-    unsafe { look::publish_crowd(worker) };
+    unsafe { crowd::publish_crowd(worker) };
     note_stack(worker);
     if differ() {
         take_along(worker);
@@ -54,7 +54,7 @@ pub(super) fn back_to_program(worker: &'static Worker) {
 #[cold]
 fn attend_to_signals(worker: &'static Worker) {
     worker.enter_scheduler();
-    look::stir(worker);
+    crowd::stir(worker);
     // SAFETY: own kernel thread, in its scheduler.
     let (tls_block, others) = unsafe {
         let own = &*worker.own();
@@ -62,7 +62,7 @@ fn attend_to_signals(worker: &'static Worker) {
         (own.role.tls_block, others)
     };
     // SAFETY: as above.
-    unsafe { look::publish_crowd(worker) };
+    unsafe { crowd::publish_crowd(worker) };
     worker.enter_program();
     if let Some(tls_block) = tls_block.filter(|tls_block| tls_block.signals.has_news()) {
         deliver(tls_block);
@@ -113,7 +113,7 @@ fn take_along(worker: &'static Worker) {
 /// region.
 pub(super) fn enter_program_again(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    unsafe { look::publish_crowd_again(worker) };
+    unsafe { crowd::publish_crowd_again(worker) };
     note_stack(worker);
     if differ() {
         take_along(worker);
@@ -131,7 +131,7 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     let result = f();
     // SAFETY: own kernel thread, as `f` does not switch. The code that continues is the code that
     // called.
-    unsafe { look::publish_crowd_as_before(worker) };
+    unsafe { crowd::publish_crowd_as_before(worker) };
     back_to_program(worker);
     result
 }

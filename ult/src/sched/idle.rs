@@ -9,21 +9,12 @@ use crate::observer::{self, SchedulerEvent};
 use crate::signals::mask::{current_mask, set_mask};
 use crate::worker::record::Worker;
 
+use super::fairness::{HOLD_BACK_TIME, LOOKS_PER_PASS, LOOKS_PER_STEAL};
 use super::look;
 use super::next::Next;
 use super::returning::has_adopted;
 use super::spin_policy::{self, SpinPolicy};
 use super::suspended::SuspendedContexts;
-
-/// Every `LOOKS_PER_STEAL`th search of a worker that polls tries to steal. Chosen: a search at
-/// another worker transfers a cache line, and the own contexts are usually ready sooner; any value
-/// from 4 to 16 will do.
-const LOOKS_PER_STEAL: u32 = 8;
-
-/// Every `LOOKS_PER_PASS`th search of a worker that polls lets timers' signals through
-/// ([`pass_timer_signals`]). Chosen: three system calls in about 300 µs cost little, and timers have
-/// periods of milliseconds; any value from 256 to 4096 will do.
-const LOOKS_PER_PASS: u32 = 1024;
 
 /// Decides what this worker does. As a rule it resumes started work before it starts new work;
 /// `look` has the exceptions. The worker has at least one suspended context.
@@ -81,13 +72,13 @@ enum Slept {
     Woken,
 }
 
-/// How often at most the time of a nap is doubled, beginning with [`look::HOLD_BACK_TIME`]. Chosen:
+/// How often at most the time of a nap is doubled, beginning with [`HOLD_BACK_TIME`]. Chosen:
 /// the longest nap is then 3.2 ms; any value from 3 to 5 will do.
 const NAP_DOUBLINGS: u32 = 4;
 
 /// Sleeps until a waker wakes this worker, unless a last search finds something to do. The sleep is
 /// a *nap* if something is held back, or if a waker might wake another worker instead of this one.
-/// A nap has a time limit. It lasts [`look::HOLD_BACK_TIME`] while something is held back.
+/// A nap has a time limit. It lasts [`HOLD_BACK_TIME`] while something is held back.
 /// Otherwise each nap is twice as long as the one before, up to a limit. `naps` naps came before
 /// this one. The worker's suspended contexts do not change during the sleep.
 fn sleep(worker: &'static Worker, naps: u32) -> Slept {
@@ -114,7 +105,7 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
                 false
             }
     };
-    let nap = look::HOLD_BACK_TIME * if held_back { 1 } else { 1 << naps.min(NAP_DOUBLINGS) };
+    let nap = HOLD_BACK_TIME * if held_back { 1 } else { 1 << naps.min(NAP_DOUBLINGS) };
     observer::notify(|| SchedulerEvent::Sleeps);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
     if let Some(mask) = mask {

@@ -1,17 +1,11 @@
-//! Where a worker searches for work.
+//! How a worker searches for work: one loop that reads an order of sources, and how the worker asks
+//! each source.
 //!
-//! How long a worker searches before it sleeps lives in [`super::spin_policy`].
+//! The orders live in [`super::order`], and the intervals of their exceptions in
+//! [`super::fairness`]. How long a worker searches before it sleeps lives in [`super::spin_policy`].
 //! [`super::suspended`] has the rules by which a worker resumes its own contexts and asks them for
-//! jobs. A *full search* of a worker has these steps, in the order of ICS '21, Algorithm 2:
-//!
-//! 1. Its own suspended contexts that are ready, unless a deeper or older gang waits in its gang
-//!    deque. If the first of these contexts yields or was interrupted, steps 3 and 4 sometimes come
-//!    before it.
-//! 2. Its own gang deque, as far as [`eligible`] allows.
-//! 3. Its own ULTs, newest first, and the jobs of its own contexts.
-//! 4. The jobs that its contexts may take from other threads.
-//! 5. A victim's gang deque, then the victim's ULTs.
-//! 6. ULTs that are offered to workers without a thread of a region ([`offers`]).
+//! jobs. A *full search* ([`NORMAL`]) follows ICS '21, Algorithm 2: own contexts and the own gang
+//! deque, as far as [`eligible`] allows, then own ULTs and tasks, then those of a victim.
 //!
 //! A *group* is all ULTs that one kernel thread of the program has spawned, with the ULTs that
 //! these have spawned. A kernel thread of the program runs no ULT of another group, because that
@@ -31,11 +25,14 @@
 //! runs that deadlock without this exception.
 
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{Ordering, fence};
-use core::time::Duration;
 
+use super::fairness::{CLOCK_TICKS_PER_FULL_SEARCH, HOLD_BACK_TIME};
 use super::next::Next;
-use super::request::SearchScope;
+use super::order::{
+    AFTER_JOB, AFTER_ULT, BEFORE_SLEEP, HELD_BACK, MOST_SOURCES, NEW_FIRST, NORMAL, Source, YIELD,
+    YIELD_URGENT,
+};
+use super::request::{Job, SearchScope};
 use super::suspended::context::SuspendedContext;
 use super::{desk, returning};
 use crate::deque::Steal;
@@ -47,33 +44,99 @@ use crate::spawn::start::{PLACED, UltStart};
 use crate::sys::arch;
 use crate::topology::distance;
 use crate::victim::VictimPolicy;
-use crate::worker::record::{self, Worker};
+use crate::worker::record::Worker;
+use crate::worker::role::Role;
 use crate::worker::table;
 use crate::worker::thread_mode::ThreadMode;
 
-/// How long a worker that has nothing else to do holds back a gang ULT: 200 µs. Chosen: longer than
-/// usual waits of the stricter gang, and bearable if the held-back thread is needed; any value from
-/// 100 to 400 µs will do.
-pub(super) const HOLD_BACK_TIME: Duration = Duration::from_micros(200);
+/// A search for work: who searches, and for what.
+#[derive(Clone, Copy)]
+struct Search {
+    worker: &'static Worker,
+    /// No source gives work of this thread. Null if there is no exception.
+    except: *const ThreadMode,
+    /// The gang of the context that the work goes before.
+    before: GangTag,
+    /// Does the search go to other workers, too?
+    steals: bool,
+}
 
-/// Every `TICKS_PER_FULL_SEARCH`th tick, the worker searches everything, and not only the newest
-/// suspended context. Otherwise an old context would wait for the last job of a long queue. Chosen:
-/// the full search then costs each tick little; any value from 8 to 32 will do.
-const TICKS_PER_FULL_SEARCH: u32 = 16;
+impl Search {
+    /// A search between two jobs.
+    #[inline(always)]
+    fn by(worker: &'static Worker) -> Self {
+        Self { worker, except: ptr::null(), before: GangTag::NONE, steals: true }
+    }
 
-/// Every `TICKS_PER_UNRANKED_RESUME`th tick, resume ranks do not count. Of a gang's ready contexts,
-/// the worker then resumes the one that has been suspended longest. Otherwise threads with low
-/// resume ranks could be resumed again and again, while they all wait for a ready thread with a
-/// higher one. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`], and rare, because resume ranks are
-/// right as a rule; any value from 128 to 512 will do.
-const TICKS_PER_UNRANKED_RESUME: u32 = 256;
+    /// Asks the sources in this order until one of them gives work.
+    ///
+    /// The loop is unrolled here, so that this does not depend on the compiler. `order` is a
+    /// constant at each call, so each step becomes a call of the one function that asks the source.
+    #[inline(always)]
+    fn in_order<const SOURCES: usize>(&self, order: &'static [Source; SOURCES]) -> Option<Next> {
+        const { assert!(SOURCES <= MOST_SOURCES, "the loop is too short") };
+        macro_rules! unrolled {
+            ($($step:literal)*) => {
+                $(if SOURCES > $step {
+                    let found = self.ask(order[$step % SOURCES]);
+                    if found.is_some() {
+                        return found;
+                    }
+                })*
+            };
+        }
+        unrolled!(0 1 2 3 4 5 6 7);
+        None
+    }
 
-/// Once in `TICKS_PER_NEW_FIRST` ticks, new work starts before a context that merely yielded is
-/// resumed. Otherwise contexts that yield to each other could starve the task that they all wait
-/// for. At all other full searches the yielding context is resumed first. So it does not have to
-/// wait until the last of very many tasks has run. Chosen: a multiple of [`TICKS_PER_FULL_SEARCH`],
-/// because only a full search makes this choice; any value from 32 to 128 will do.
-const TICKS_PER_NEW_FIRST: u32 = 64;
+    /// Asks one source. Each arm is one call, because this function is inlined at each step.
+    #[inline(always)]
+    fn ask(&self, source: Source) -> Option<Next> {
+        let worker = self.worker;
+        match source {
+            Source::Signalled => resume(signalled(worker, self.except)),
+            Source::EndOfStandIn => resume(returning::end_of_standing_in(worker)),
+            Source::Newest => newest(worker),
+            Source::NewestOwnTask => newest_task(worker, SearchScope::Own),
+            Source::NewestOthersTask => newest_task(worker, SearchScope::Steal),
+            Source::Resumable => resume_or_start(worker),
+            Source::GangUlt => gang_ult(worker),
+            Source::GangUltInTurn => gang_ult_in_turn(worker, self.before),
+            Source::HeldBackUlt => take_gang_ult(worker, worker, |_| true),
+            Source::HeldBackContext => held_back_context(worker),
+            Source::HeldBackUltAnywhere => held_back_ult_anywhere(worker),
+            Source::OwnUlt => own_ult(worker),
+            Source::Mate => mate(worker),
+            Source::Oldest => oldest(worker),
+            Source::OwnTask => task(worker, SearchScope::Own, self.except),
+            Source::OthersTask => others_task(worker),
+            Source::TaskBeforeContext => task_before(worker, self.before),
+            Source::AnyTask => task(worker, SearchScope::BeforeSleep, self.except),
+            Source::AnyTaskInTurn => any_task_in_turn(worker, self.except),
+            Source::Victim => self.elsewhere(steal_once),
+            Source::EveryVictim => steal_anywhere(worker),
+            Source::Offer => self.elsewhere(offered),
+        }
+    }
+
+    /// Asks a source of other workers, if the search goes there.
+    #[inline(always)]
+    fn elsewhere(&self, source: impl FnOnce(&'static Worker) -> Option<Next>) -> Option<Next> {
+        if self.steals { source(self.worker) } else { None }
+    }
+}
+
+#[inline(always)]
+fn resume(entry: Option<SuspendedContext>) -> Option<Next> {
+    entry.map(Next::Resume)
+}
+
+#[inline(always)]
+fn run((job, role): (Job, Role)) -> Next {
+    Next::Run(job, role)
+}
+
+// ---- situations -------------------------------------------------------------
 
 /// Makes one search, between two jobs. As a rule it covers only the newest suspended context and
 /// the jobs for that context. If that is not enough, it is a full search ([`everywhere`]). A search
@@ -82,7 +145,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // worker's own data meanwhile.
     let own = unsafe { &mut *worker.own() };
-    own.ticks = own.ticks.wrapping_add(1);
+    own.fairness.tick();
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
     // In regions whose threads were seen spinning or blocking, the ready context with the lowest
     // resume rank must come first, so a full search is needed. The full search is not needed if the
@@ -94,21 +157,11 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
             && crate::stall::regions::is_known_to_wait(own.role.region)
     };
     let released = core::mem::take(&mut own.released);
-    if busy || released || own.ticks.is_multiple_of(TICKS_PER_FULL_SEARCH) || ranks() {
+    if busy || released || own.fairness.is_full_search_due() || ranks() {
         return everywhere(worker, true);
     }
-    if let Some(entry) = own.suspended.take_newest() {
-        return Some(Next::Resume(entry));
-    }
-    let found =
-        own.suspended.seek_newest(SearchScope::Own).or_else(|| own.suspended.seek_newest(SearchScope::Steal));
-    found.map(|(job, role)| Next::Run(job, role))
+    Search::by(worker).in_order(&AFTER_JOB)
 }
-
-/// The longest time between two full searches where short ULTs follow each other, in
-/// [`arch::ticks`]: about half a microsecond. Chosen: a full search of a dozen contexts costs more
-/// than an empty ULT; any value from 1024 to 4096 will do.
-const CLOCK_TICKS_PER_FULL_SEARCH: u64 = 2048;
 
 /// Finds what the worker runs after a ULT of `region`. If the last full search, at `looked`, is
 /// recent, the newest ULT that was spawned here comes first. Otherwise this is [`quickly`]. It is
@@ -122,32 +175,50 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
     if now.wrapping_sub(*looked) < CLOCK_TICKS_PER_FULL_SEARCH
         && !crate::stall::regions::is_known_to_wait(region)
     {
-        return own_ult(worker).or_else(|| quickly(worker));
+        return Search::by(worker).in_order(&AFTER_ULT).or_else(|| quickly(worker));
     }
     *looked = now;
     quickly(worker)
 }
 
-/// A full search. First takes what is urgent: parcels, signals, the end of standing in. Then
-/// searches in the order of the module. Steps 5 and 6 happen only if `steal` is true; step 5
-/// searches one victim.
-pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
+/// A full search. First evaluates polled conditions, and unpacks parcels. If `steals` is false, the
+/// search does not go to other workers.
+pub(super) fn everywhere(worker: &'static Worker, steals: bool) -> Option<Next> {
     desk::look_after();
     returning::unpack(worker);
-    if let Some(entry) = signalled(worker, ptr::null()) {
-        return Some(Next::Resume(entry));
-    }
-    if let Some(entry) = returning::end_of_standing_in(worker) {
-        return Some(Next::Resume(entry));
-    }
-    in_own_queues(worker, SearchScope::Own)
-        .or_else(|| seek_elsewhere(worker))
-        .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
+    Search { steals, ..Search::by(worker) }.in_order(&NORMAL)
 }
+
+/// What the worker runs when its running code yields. It is no work of the yielding thread.
+pub(super) fn beside(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let role = unsafe { (*worker.own()).role };
+    let search = Search { except: role.thread, before: role.tag, ..Search::by(worker) };
+    search.in_order(&YIELD_URGENT).or_else(|| {
+        // SAFETY: as above.
+        unsafe { (*worker.own()).fairness.circle() };
+        search.in_order(&YIELD)
+    })
+}
+
+/// Is there a parcel, a signal, or a ready context that is not held back? Leaves the context
+/// suspended.
+pub(super) fn has_ready(worker: &'static Worker) -> bool {
+    // SAFETY: own kernel thread; conditions do not wait.
+    returning::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
+}
+
+/// The last search before a sleep, which is already announced. Searches all queues and all victims
+/// for jobs. Whether a context of the worker itself is ready is checked before ([`has_ready`]).
+pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
+    Search::by(worker).in_order(&BEFORE_SLEEP)
+}
+
+// ---- contexts of this worker, and their tasks -------------------------------
 
 /// Takes a context of a thread that has a signal to handle, but not of the thread `except`.
 #[inline]
-pub(super) fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
+fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
     // SAFETY: own kernel thread, in its scheduler.
     if unsafe { (*worker.own()).signalled } { signalled_cold(worker, except) } else { None }
 }
@@ -164,35 +235,26 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
     found
 }
 
-/// Is there a parcel, a signal, or a ready context that is not held back? Leaves the context
-/// suspended.
-pub(super) fn has_ready(worker: &'static Worker) -> bool {
-    // SAFETY: own kernel thread; conditions do not wait.
-    returning::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
-}
-
-/// The last search before a sleep, which is already announced. Searches all queues and all victims
-/// for jobs. Whether a context of the worker itself is ready is checked before ([`has_ready`]).
-pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
+/// The newest suspended context, if it is ready.
+#[inline(always)]
+fn newest(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
-    let strictest = unsafe { (*worker.own()).suspended.strictest() };
-    take_gang_ult(worker, worker, |tag| eligible(tag, strictest))
-        .or_else(|| own_ult(worker))
-        .or_else(|| seek(worker, SearchScope::BeforeSleep))
-        .or_else(|| steal_anywhere(worker))
-        .or_else(|| offered(worker))
+    resume(unsafe { (*worker.own()).suspended.take_newest() })
 }
 
-fn in_own_queues(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
-    resume_or_start(worker).or_else(|| own_ult(worker)).or_else(|| seek(worker, scope))
+#[inline(always)]
+fn newest_task(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    unsafe { (*worker.own()).suspended.seek_newest(scope) }.map(run)
 }
 
-/// Steps 1 and 2 of the module's order.
+/// The context that can go on, or the ULT of the own gang deque that goes before it. New work goes
+/// before a context that only yields, at its ticks.
 fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let own = unsafe { &mut *worker.own() };
     let suspended = &mut own.suspended;
-    let ready = suspended.best_ready_in_window(true, !own.ticks.is_multiple_of(TICKS_PER_UNRANKED_RESUME));
+    let ready = suspended.best_ready_in_window(true, own.fairness.do_ranks_count());
     if !worker.gang_deque.is_empty() {
         let strictest = suspended.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -200,31 +262,86 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
             return Some(start);
         }
     }
-    let (at, gang) = ready?;
+    let (at, before) = ready?;
     if suspended.yields(at)
-        && own.ticks % TICKS_PER_NEW_FIRST == TICKS_PER_FULL_SEARCH
-        && let Some(new) =
-            own_ult(worker).or_else(|| suspended.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
+        && own.fairness.is_new_first()
+        && let Some(new) = (Search { before, ..Search::by(worker) }).in_order(&NEW_FIRST)
     {
         return Some(new);
     }
-    Some(Next::Resume(suspended.take_at(at)))
+    // SAFETY: as above. The search for new work has not changed the suspended contexts.
+    Some(Next::Resume(unsafe { (*worker.own()).suspended.take_at(at) }))
 }
 
-fn seek(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
+fn held_back_context(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
-    let suspended = unsafe { &(*worker.own()).suspended };
-    suspended.seek(scope, ptr::null()).map(|(job, role)| Next::Run(job, role))
+    let suspended = unsafe { &mut (*worker.own()).suspended };
+    suspended.best_ready(false).map(|(at, _)| Next::Resume(suspended.take_at(at)))
 }
 
-fn seek_elsewhere(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: as above.
-    let suspended = unsafe { &(*worker.own()).suspended };
-    suspended.seek_elsewhere().map(|(job, role)| Next::Run(job, role))
+/// A context of another thread of the gang of the running context. The running context most often
+/// spins at a barrier of that gang.
+fn mate(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let own = unsafe { &mut *worker.own() };
+    let (thread, gang) = (own.role.thread, own.role.tag);
+    if gang == GangTag::NONE || !own.fairness.are_mates_first() {
+        return None;
+    }
+    resume(own.suspended.take_lowest(|role| role.thread != thread && role.tag == gang))
+}
+
+/// The context of another thread than the running one that has been suspended longest.
+fn oldest(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let own = unsafe { &mut *worker.own() };
+    let thread = own.role.thread;
+    resume(own.suspended.take_other(|role| role.thread != thread))
+}
+
+fn task(worker: &'static Worker, scope: SearchScope, except: *const ThreadMode) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    unsafe { (*worker.own()).suspended.seek(scope, except) }.map(run)
+}
+
+fn any_task_in_turn(worker: &'static Worker, except: *const ThreadMode) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let is_job_first = unsafe { (*worker.own()).fairness.is_job_first() };
+    if is_job_first { task(worker, SearchScope::BeforeSleep, except) } else { None }
+}
+
+fn others_task(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    unsafe { (*worker.own()).suspended.seek_elsewhere() }.map(run)
+}
+
+fn task_before(worker: &'static Worker, gang: GangTag) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    unsafe { (*worker.own()).suspended.seek_before(gang) }.map(run)
+}
+
+// ---- ULTs that are queued here ----------------------------------------------
+
+fn gang_ult(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `quickly`.
+    let strictest = unsafe { (*worker.own()).suspended.strictest() };
+    take_gang_ult(worker, worker, |tag| eligible(tag, strictest))
+}
+
+/// A ULT for a worker whose code, of the gang `running`, yields.
+fn gang_ult_in_turn(worker: &'static Worker, running: GangTag) -> Option<Next> {
+    if worker.gang_deque.is_empty() {
+        return None;
+    }
+    // SAFETY: own kernel thread, as in `quickly`.
+    let own = unsafe { &mut *worker.own() };
+    let strictest = own.suspended.strictest().strictest(running);
+    let may_all = own.fairness.is_held_back_due();
+    take_gang_ult(worker, worker, |tag| may_all || eligible(tag, strictest))
 }
 
 /// The newest ULT that this worker spawned without a gang.
-pub(super) fn own_ult(worker: &'static Worker) -> Option<Next> {
+fn own_ult(worker: &'static Worker) -> Option<Next> {
     if worker.ults.is_empty() || worker.is_dedicated() {
         return None;
     }
@@ -240,11 +357,7 @@ fn start(ult_start: NonNull<UltStart>, tag: GangTag) -> Next {
 }
 
 /// Takes a ULT from the gang deque of `victim` for `worker`.
-pub(super) fn take_gang_ult(
-    worker: &Worker,
-    victim: &Worker,
-    wanted: impl Fn(GangTag) -> bool,
-) -> Option<Next> {
+fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(GangTag) -> bool) -> Option<Next> {
     if worker.is_dedicated() {
         return None;
     }
@@ -374,19 +487,15 @@ pub(super) fn held_back(worker: &'static Worker) -> bool {
 
 /// Searches everything once more, then takes a ULT or context that was held back.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
-    if let Some(next) = everywhere(worker, true).or_else(|| take_gang_ult(worker, worker, |_| true)) {
-        return Some(next);
+    everywhere(worker, true).or_else(|| Search::by(worker).in_order(&HELD_BACK))
+}
+
+fn held_back_ult_anywhere(worker: &'static Worker) -> Option<Next> {
+    if may_help(worker) {
+        everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true))
+    } else {
+        None
     }
-    // SAFETY: own kernel thread, as in `quickly`.
-    let suspended = unsafe { &mut (*worker.own()).suspended };
-    let ready = suspended.best_ready(false).map(|(at, _)| Next::Resume(suspended.take_at(at)));
-    ready.or_else(|| {
-        if may_help(worker) {
-            everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true))
-        } else {
-            None
-        }
-    })
 }
 
 /// For a worker that never sleeps: when it last asked whether something is held back, and the
@@ -417,96 +526,4 @@ impl Refused {
 
 fn everybody() -> impl Iterator<Item = &'static Worker> {
     (0..table::table_len()).filter_map(table::at)
-}
-
-/// Reports to the stall monitor whether threads wait behind the code that is about to run.
-///
-/// # Safety
-/// Own kernel thread.
-pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
-    // SAFETY: as the caller says.
-    unsafe {
-        let own = &mut *worker.own();
-        rest(worker, own);
-        let others = own.suspended.others(own.role.thread, worker.is_standing_in());
-        own.sync_point = others.sync_point;
-        worker.per_switch.urgency.set_running(own.role.tag);
-        worker.per_switch.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
-        worker.set_suspended(others.exists);
-        worker.watched.set_region(own.role.region);
-        own.published = own.suspended.changes();
-    }
-}
-
-/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. If no
-/// context was suspended or resumed meanwhile, the last report about suspended contexts still
-/// holds, and only the queues are reported again.
-///
-/// # Safety
-/// Own kernel thread.
-pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
-    // SAFETY: as the caller says.
-    unsafe {
-        // The noted synchronization point may be over. Only `SuspendedContexts::others` would find
-        // that out, and it is not always called here. So the note is cleared.
-        (*worker.own()).sync_point = core::ptr::null();
-        publish_crowd_as_before(worker);
-    }
-}
-
-/// [`publish_crowd`] where the running code has the same thread, gang and region as at the last
-/// report. If no context was suspended or resumed since, that report about suspended contexts still
-/// holds, and only the queues are reported again.
-///
-/// # Safety
-/// Own kernel thread.
-pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
-    // SAFETY: as the caller says.
-    let own = unsafe { &mut *worker.own() };
-    if own.published == own.suspended.changes() && own.suspended.has_nobody_resting() {
-        worker.publish_crowd_behind_fence();
-    } else {
-        // SAFETY: as above.
-        unsafe { publish_crowd(worker) };
-    }
-}
-
-/// Called when other code is about to run. If another thread is suspended here that waits for its
-/// next region, increments that thread's counter of sleepers. The worker does not sleep, but the
-/// thread that starts the region then wakes this worker. [`stir`] undoes this.
-fn rest(worker: &'static Worker, own: &mut record::WorkerOwn) {
-    let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
-    worker.set_resting(resting.is_some());
-    if let Some(Some(counter)) = resting {
-        own.rested = counter;
-        // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
-        // reads the counter. Either the next check of the thread's condition (in
-        // `SuspendedContexts::others`) sees the event, or the waker sees the counter.
-        counter.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        // There may already be a job for the thread. The job may have been queued before the thread
-        // was counted. Or earlier searches may have seen the job and left it: the first `Steal`
-        // searches that see a task in another thread's queue leave it to that thread. No thread
-        // will announce this job again, so the worker is called to its scheduler here.
-        if own.suspended.rests_beside_a_job(own.role.thread) {
-            worker.call_resting();
-        }
-    }
-}
-
-/// Called at each entry to the scheduler: recalls the workers that stand in for this one, unpacks
-/// parcels, and undoes [`rest`].
-#[inline]
-pub(super) fn stir(worker: &'static Worker) {
-    worker.recall();
-    returning::unpack(worker);
-    // SAFETY: own kernel thread.
-    let own = unsafe { &mut *worker.own() };
-    if !own.rested.is_null() {
-        // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
-        // SAFETY: the team of a thread that rests here is freed only after the thread has been
-        // resumed.
-        unsafe { &*own.rested }.fetch_sub(1, Ordering::Relaxed);
-        own.rested = core::ptr::null();
-    }
 }

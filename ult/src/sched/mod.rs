@@ -35,7 +35,10 @@
 //! | `idle` | the loop in which a worker searches, polls and sleeps |
 //! | `leave` | leaving a context for another one |
 //! | `suspended` | which suspended contexts can be resumed or seek jobs; which gang binds a worker |
-//! | `look` | where a worker searches for work, and in which order |
+//! | `order` | in which order a worker searches for work, one table per situation |
+//! | `fairness` | what keeps contexts, ULTs and tasks from being passed over for ever |
+//! | `look` | how a worker searches for work |
+//! | `crowd` | what the worker reports before it runs program code |
 //! | `runner` | the stacks that jobs run on |
 //! | `stacks` | settings of these stacks |
 //! | `storage` | a context that changes its thread-local storage |
@@ -67,14 +70,17 @@
 //! `docs/protocols/park.md`.
 
 pub(crate) mod border;
+pub(crate) mod crowd;
 pub(crate) mod dedicated;
 pub(crate) mod demand;
 pub(crate) mod desk;
+pub(crate) mod fairness;
 pub(crate) mod handoff;
 pub(crate) mod idle;
 pub(crate) mod leave;
 pub(crate) mod look;
 pub(crate) mod next;
+pub mod order;
 pub(crate) mod parcel;
 pub(crate) mod polled;
 pub(crate) mod request;
@@ -89,6 +95,7 @@ pub(crate) mod yielding;
 
 pub use border::{note_mask, note_mask_of_context, undisturbed};
 pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
+pub use fairness::{FAIRNESS, FairnessRow};
 pub use handoff::{hand_off, retire, return_to};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
 pub use request::{Job, ReadyOrder, SearchScope, Wait, WaitTraits};

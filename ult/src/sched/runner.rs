@@ -14,11 +14,11 @@ use core::ptr;
 use super::border::{enter, enter_program, enter_program_again, retire};
 use super::idle::next;
 use super::leave::{switch_context, switch_to};
-use super::look;
 use super::next::{Next, Retire, RunnerTask};
 use super::request::Job;
 use super::stacks::runner_stack_size;
 use super::suspended::context::SuspendedContext;
+use super::{crowd, look};
 use crate::gang::GangTag;
 use crate::observer::{self, SchedulerEvent};
 use crate::spawn::start::UltStart;
@@ -363,7 +363,7 @@ impl Running {
         observer::notify(|| SchedulerEvent::UltEnds);
         let worker = here();
         worker.enter_scheduler();
-        look::stir(worker);
+        crowd::stir(worker);
         worker
     }
 

@@ -142,17 +142,12 @@ pub fn end_sync_point() {
     }
 }
 
-/// At every `CALLS_IN_PLACE`th job that it runs by a plain call, the worker asks its scheduler,
-/// even if no context waits. Chosen: large enough that many jobs share the cost of the scheduler;
-/// any value from 16 to 64 will do.
-const CALLS_IN_PLACE: u32 = 32;
-
 /// May the running context run its next job by a call, without the scheduler? The context has come
 /// to a switch point, and the job is a task of the team with this counter of sleepers. The answer
 /// is no in three cases:
 ///
 /// * A ULT, a parcel or a signal waits at the worker (`Worker::has_queued`).
-/// * It is a `CALLS_IN_PLACE`th call.
+/// * The interval `CALLS_IN_PLACE` ends with this call ([`super::fairness`]).
 /// * A context of another thread is ready. The worker skips this check if it knows that all other
 ///   threads that are suspended here wait at a synchronization point of `team`.
 ///
@@ -163,13 +158,7 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    // This count is separate from `ticks`, which `look::quickly` increments. If the answer here is
-    // no, the caller enters the scheduler as a rule, and `look::quickly` counts the same job once
-    // more. One common count would then grow by two for each such job. If that happened for every
-    // job, `look::quickly` might see only odd values. It would then never make the full search at a
-    // multiple of 16.
-    own.in_place = own.in_place.wrapping_add(1);
-    !own.in_place.is_multiple_of(CALLS_IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
+    own.fairness.may_go_on_in_place() && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
 
 /// Do all other threads that are suspended here wait at a synchronization point of `team`? Also

@@ -5,15 +5,17 @@
 //! [`crate::stall`].
 //!
 //! The running context stays where it is in its code. It is suspended as a context that can be
-//! resumed at any time. If another thread here has a signal to handle, the newest context of that
-//! thread is resumed. Otherwise the worker runs the first of these that it finds:
+//! resumed at any time. The worker then searches in the orders [`YIELD_URGENT`] and [`YIELD`].
+//! Contexts of the same gang come first, by resume rank, and among equal resume ranks the one that
+//! was suspended longest. Then comes the context of any other gang that was suspended longest. So
+//! threads that spin in program code here run one after the other, in a circle. A search for tasks
+//! of other threads ends with [`Source::AnyTask`], which takes a task at once that a `Steal` search
+//! would leave to its owner for a few searches. That is right here, because the yielding code is
+//! seen to wait, and this worker may make no further search.
 //!
-//! 1. A ULT that waits to be started here.
-//! 2. A context of another thread that can be resumed. Contexts of the same gang come first, by
-//!    resume rank, and among equal resume ranks the one that was suspended longest. Then comes the
-//!    context of any other gang that was suspended longest. So threads that spin in program code
-//!    here run one after the other, in a circle.
-//! 3. A job of another thread. Sometimes such a job comes before the contexts.
+//! [`YIELD_URGENT`]: super::order::YIELD_URGENT
+//! [`YIELD`]: super::order::YIELD
+//! [`Source::AnyTask`]: super::order::Source::AnyTask
 //!
 //! The worker never runs a job of the yielding thread, which is in the middle of its code and may
 //! not start one there.
@@ -22,31 +24,16 @@ use core::sync::atomic::AtomicU32;
 
 use super::border::{enter, enter_program};
 use super::leave::leave_for;
-use super::look::{own_ult, signalled, take_gang_ult};
+use super::look;
 use super::next::Next;
-use super::request::{Job, SearchScope, Wait};
+use super::request::Wait;
 use super::suspended::context::SuspendedContext;
 use super::wait::{all_meet, wait};
 use super::{runner, spin_policy};
-use crate::gang::{GangTag, eligible};
+use crate::gang::eligible;
 use crate::stall::watched::Watched;
-use crate::worker::record::{Worker, WorkerOwn};
-use crate::worker::role::Role;
-use crate::worker::thread_mode::ThreadMode;
+use crate::worker::record::Worker;
 use crate::worker::words::{self, here};
-
-/// Every `YIELDS_PER_HELD_BACK_ULT`th yield while gang ULTs are queued here, one of them starts
-/// although it may not be eligible, because the spinning code may wait for it. Chosen: the eligible
-/// threads run a few times first; any value from 4 to 16 will do.
-const YIELDS_PER_HELD_BACK_ULT: u32 = 8;
-/// Every `YIELDS_PER_OLDEST`th yield, the context that has been suspended longest is resumed,
-/// whatever its gang. Chosen: two gangs that wait for each other then continue, and most yields
-/// stay in the gang; any value from 4 to 16 will do.
-const YIELDS_PER_OLDEST: u32 = 8;
-/// Every `YIELDS_PER_JOB_FIRST`th yield, a job of another thread comes before the contexts, which
-/// may all be waiting for that job. Chosen: rarer than [`YIELDS_PER_OLDEST`], because contexts
-/// usually wait for each other; any value from 16 to 64 will do.
-const YIELDS_PER_JOB_FIRST: u32 = 32;
 
 /// Leaves the running context for another one of this worker, and returns when it is resumed. False
 /// if there is no other context or job to switch to.
@@ -102,7 +89,7 @@ fn leave_suspended_entry(worker: &'static Worker) -> Option<Next> {
     if !own.suspended.reserve_for_one() {
         return None;
     }
-    let next = somebody_else(worker, own.role.thread)?;
+    let next = look::beside(worker)?;
     let (me, role) = (own.current, own.role);
     own.suspended.suspend(SuspendedContext::interrupted(me, role));
     Some(next)
@@ -126,20 +113,11 @@ pub unsafe fn yield_from_program() -> bool {
     went
 }
 
-/// While more kernel threads are awake than can run, every `YIELDS_PER_CORE_YIELD`th yield of a
-/// worker also gives up the processor. What the yielding threads wait for may be on a kernel thread
-/// without a processor. Chosen: rare, since from Linux 6.18 on a yield costs the rest of a time
-/// slice; any value from 4 to 16 will do.
-const YIELDS_PER_CORE_YIELD: u32 = 8;
-
+/// What the yielding threads wait for may be on a kernel thread without a processor. So some yields
+/// give up the processor (`YIELDS_PER_CORE_YIELD` in [`super::fairness`]).
 fn let_others_have_the_core(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    let yields = unsafe {
-        let own = worker.own();
-        (*own).yields = (*own).yields.wrapping_add(1);
-        (*own).yields
-    };
-    if yields.is_multiple_of(YIELDS_PER_CORE_YIELD) && spin_policy::is_crowded() {
+    if unsafe { (*worker.own()).fairness.gives_core() } && spin_policy::is_crowded() {
         crate::sys::thread::give_core();
     }
 }
@@ -161,12 +139,8 @@ pub fn demands(site: usize) -> bool {
     lasted
 }
 
-/// Calls of [`poll`] per yield. Chosen: reading a clock stays cheap, and a loop around it reaches a
-/// yield within microseconds; any value from 16 to 64 will do.
-const POLLS_PER_YIELD: u32 = 32;
-
 /// A switch point in a routine that programs call in loops in which they wait, such as reading a
-/// clock. At every `POLLS_PER_YIELD`th call another context may run. If no context waits behind the
+/// clock. At one call in `POLLS_PER_YIELD` another context may run. If no context waits behind the
 /// caller, the call costs one load and a branch.
 #[inline]
 pub fn poll() {
@@ -178,14 +152,10 @@ pub fn poll() {
 #[cold]
 fn poll_among_others(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    let polls = unsafe {
-        let own = worker.own();
-        (*own).polls = (*own).polls.wrapping_add(1);
-        (*own).polls
-    };
+    let yields = unsafe { (*worker.own()).fairness.does_poll_yield() };
     // The caller may be the program's allocator, holding its lock. The scheduler allocates, and
     // would wait for that lock.
-    if polls.is_multiple_of(POLLS_PER_YIELD) && !crate::stall::objects::openmp_object_has_allocator() {
+    if yields && !crate::stall::objects::openmp_object_has_allocator() {
         // SAFETY: the caller is a routine of the runtime that holds no lock, called by program
         // code.
         unsafe { yield_from_program() };
@@ -235,57 +205,6 @@ pub fn has_others_beside_sync_point(team: &AtomicU32) -> bool {
 /// Does another context wait behind the calling code?
 pub fn has_others_here() -> bool {
     words::current().is_some_and(Worker::has_others)
-}
-
-fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<Next> {
-    // SAFETY: own kernel thread; no switch happens in here.
-    let own = unsafe { &mut *worker.own() };
-    if let Some(entry) = signalled(worker, thread) {
-        return Some(Next::Resume(entry));
-    }
-    let strictest = own.suspended.strictest().strictest(own.role.tag);
-    if !worker.gang_deque.is_empty() {
-        own.held_back = own.held_back.wrapping_add(1);
-        let patient = !own.held_back.is_multiple_of(YIELDS_PER_HELD_BACK_ULT);
-        let found = take_gang_ult(worker, worker, |tag| !patient || eligible(tag, strictest));
-        if found.is_some() {
-            return found;
-        }
-    }
-    own.circles = own.circles.wrapping_add(1);
-    let job_first = own.circles.is_multiple_of(YIELDS_PER_JOB_FIRST);
-    own_ult(worker)
-        .or_else(|| if job_first { job(own.suspended.seek(SearchScope::BeforeSleep, thread)) } else { None })
-        .or_else(|| take_other(own).map(Next::Resume))
-        .or_else(|| job_of_another(own, thread))
-}
-
-fn job_of_another(own: &WorkerOwn, thread: *const ThreadMode) -> Option<Next> {
-    // A `Steal` search leaves a task to its owner for a few searches. `BeforeSleep` takes the task
-    // at once. That is right here, because the yielding code is seen to wait, and this worker may
-    // make no further search.
-    job(own
-        .suspended
-        .seek(SearchScope::Own, thread)
-        .or_else(|| own.suspended.seek(SearchScope::BeforeSleep, thread)))
-}
-
-fn job(found: Option<(Job, Role)>) -> Option<Next> {
-    found.map(|(job, role)| Next::Run(job, role))
-}
-
-/// Takes a context of another thread. Usually it is of the same gang as the running context, which
-/// most often spins at a barrier of that gang. Sometimes it is the context that has been suspended
-/// longest, so that two gangs which wait for each other both continue.
-fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
-    let (thread, gang) = (own.role.thread, own.role.tag);
-    let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(YIELDS_PER_OLDEST);
-    let mate = if mates_first {
-        own.suspended.take_lowest(|role| role.thread != thread && role.tag == gang)
-    } else {
-        None
-    };
-    mate.or_else(|| own.suspended.take_other(|role| role.thread != thread))
 }
 
 /// The switch point at the start of a parallel region. ULTs of older gangs in the forking worker's

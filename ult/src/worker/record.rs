@@ -19,6 +19,7 @@ use crate::kernel_state::host::KernelHost;
 use crate::park::Parker;
 use crate::pool::assignment::AssignmentLetter;
 use crate::sched::demand::Demand;
+use crate::sched::fairness::Fairness;
 use crate::sched::next::{EndedUlts, RunnerTask};
 use crate::sched::parcel::Parcel;
 use crate::sched::request::Job;
@@ -183,11 +184,8 @@ pub(crate) struct WorkerOwn {
     pub(crate) blocks: Magazines,
     /// What earlier waits took; it decides how long the worker polls before it sleeps.
     pub(crate) spin_history: SpinHistory,
-    /// Counts scheduling ticks. Now and then one of them searches the whole list of suspended
-    /// contexts.
-    pub(crate) ticks: u32,
-    /// Counts jobs that might follow another one by a plain call.
-    pub(crate) in_place: u32,
+    /// What keeps contexts, ULTs and tasks from being passed over for ever.
+    pub(crate) fairness: Fairness,
     /// The synchronization point at which all other threads that are suspended here wait, as of the
     /// last switch; see `sched::suspended`.
     pub(crate) sync_point: *const AtomicU32,
@@ -197,18 +195,10 @@ pub(crate) struct WorkerOwn {
     /// The value of `SuspendedContexts::changes` when the suspended contexts were last published.
     pub(crate) published: u32,
     /// The counter that counts a thread which waits here for its next region while other code runs,
-    /// see `sched::look`.
+    /// see `sched::crowd`.
     pub(crate) rested: *const AtomicU32,
-    /// Calls of `sched::yielding::poll` while other contexts waited.
-    pub(crate) polls: u32,
-    /// Calls of `sched::yield_from_program` while other contexts waited.
-    pub(crate) yields: u32,
     /// Where program code demands a yield that it may not make at once, see `sched::yielding`.
     pub(crate) demand: Demand,
-    /// Yields while gang ULTs were queued here, see `sched::yielding`.
-    pub(crate) held_back: u32,
-    /// Yields to other contexts, see `sched::yielding`.
-    pub(crate) circles: u32,
     /// Program code is in `fork(2)`, and the worker counts as in its scheduler; see `pool`.
     pub(crate) forks: bool,
     /// The OpenMP place that the kernel thread is bound to, see [`super::move_to_place`].
@@ -310,19 +300,14 @@ impl Worker {
                 mode_in_force: ptr::null(),
                 block_in_use: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
-                ticks: 0,
-                in_place: 0,
+                fairness: Fairness::NEW,
                 sync_point: ptr::null(),
                 released: false,
                 published: 0,
                 rested: ptr::null(),
-                polls: 0,
                 blocks: Magazines::EMPTY,
                 spin_history: SpinHistory::NEW,
-                yields: 0,
                 demand: Demand::NONE,
-                held_back: 0,
-                circles: 0,
                 forks: false,
                 place: None,
             }),

@@ -1,0 +1,100 @@
+//! What a worker reports about the contexts behind the code that it runs, and to whom.
+//!
+//! What may not live here: the list of these contexts ([`super::suspended`]).
+
+use core::sync::atomic::{Ordering, fence};
+
+use super::returning;
+use crate::worker::record::{self, Worker};
+
+/// Reports to the stall monitor whether threads wait behind the code that is about to run.
+///
+/// # Safety
+/// Own kernel thread.
+pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
+    // SAFETY: as the caller says.
+    unsafe {
+        let own = &mut *worker.own();
+        rest(worker, own);
+        let others = own.suspended.others(own.role.thread, worker.is_standing_in());
+        own.sync_point = others.sync_point;
+        worker.per_switch.urgency.set_running(own.role.tag);
+        worker.per_switch.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
+        worker.set_suspended(others.exists);
+        worker.watched.set_region(own.role.region);
+        own.published = own.suspended.changes();
+    }
+}
+
+/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. If no
+/// context was suspended or resumed meanwhile, the last report about suspended contexts still
+/// holds, and only the queues are reported again.
+///
+/// # Safety
+/// Own kernel thread.
+pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
+    // SAFETY: as the caller says.
+    unsafe {
+        // The noted synchronization point may be over. Only `SuspendedContexts::others` would find
+        // that out, and it is not always called here. So the note is cleared.
+        (*worker.own()).sync_point = core::ptr::null();
+        publish_crowd_as_before(worker);
+    }
+}
+
+/// [`publish_crowd`] where the running code has the same thread, gang and region as at the last
+/// report. If no context was suspended or resumed since, that report about suspended contexts still
+/// holds, and only the queues are reported again.
+///
+/// # Safety
+/// Own kernel thread.
+pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
+    // SAFETY: as the caller says.
+    let own = unsafe { &mut *worker.own() };
+    if own.published == own.suspended.changes() && own.suspended.has_nobody_resting() {
+        worker.publish_crowd_behind_fence();
+    } else {
+        // SAFETY: as above.
+        unsafe { publish_crowd(worker) };
+    }
+}
+
+/// Called when other code is about to run. If another thread is suspended here that waits for its
+/// next region, increments that thread's counter of sleepers. The worker does not sleep, but the
+/// thread that starts the region then wakes this worker. [`stir`] undoes this.
+fn rest(worker: &'static Worker, own: &mut record::WorkerOwn) {
+    let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
+    worker.set_resting(resting.is_some());
+    if let Some(Some(counter)) = resting {
+        own.rested = counter;
+        // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
+        // reads the counter. Either the next check of the thread's condition (in
+        // `SuspendedContexts::others`) sees the event, or the waker sees the counter.
+        counter.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        // There may already be a job for the thread. The job may have been queued before the thread
+        // was counted. Or earlier searches may have seen the job and left it: the first `Steal`
+        // searches that see a task in another thread's queue leave it to that thread. No thread
+        // will announce this job again, so the worker is called to its scheduler here.
+        if own.suspended.rests_beside_a_job(own.role.thread) {
+            worker.call_resting();
+        }
+    }
+}
+
+/// Called at each entry to the scheduler: recalls the workers that stand in for this one, unpacks
+/// parcels, and undoes [`rest`].
+#[inline]
+pub(super) fn stir(worker: &'static Worker) {
+    worker.recall();
+    returning::unpack(worker);
+    // SAFETY: own kernel thread.
+    let own = unsafe { &mut *worker.own() };
+    if !own.rested.is_null() {
+        // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
+        // SAFETY: the team of a thread that rests here is freed only after the thread has been
+        // resumed.
+        unsafe { &*own.rested }.fetch_sub(1, Ordering::Relaxed);
+        own.rested = core::ptr::null();
+    }
+}

@@ -1,0 +1,93 @@
+//! In which order a worker searches for work: the sources of work, and one table per situation.
+//!
+//! What may not live here: how a worker asks a source ([`super::look`]), and at which tick it
+//! makes an exception ([`super::fairness`]). Rejected: the order as a chain of calls in each
+//! situation. Six such chains could not be compared, and `docs/protocols/wait.md` repeated them.
+
+/// What a worker asks when it searches for work. Each table of this module is an order of sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A context whose thread has a signal of the program to handle.
+    Signalled,
+    /// On a stand-in: the context in which the spare kernel thread waits for the end of the hand-off.
+    EndOfStandIn,
+    /// The newest suspended context, if it is ready.
+    Newest,
+    /// A task for the newest suspended context, from the queues of its thread.
+    NewestOwnTask,
+    /// A task for the newest suspended context, from the queues of other threads.
+    NewestOthersTask,
+    /// A ready context, or a ULT of the own gang deque that goes before it. If the ready context
+    /// only yields, [`NEW_FIRST`] sometimes goes before it.
+    Resumable,
+    /// A ULT of the own gang deque that is eligible.
+    GangUlt,
+    /// A ULT of the own gang deque that is eligible. At every `YIELDS_PER_HELD_BACK_ULT`th yield it
+    /// may also be one that is held back.
+    GangUltInTurn,
+    /// A ULT of the own gang deque, even if it is held back.
+    HeldBackUlt,
+    /// A ready context, even if it is held back.
+    HeldBackContext,
+    /// A ULT of any gang deque, even if it is held back.
+    HeldBackUltAnywhere,
+    /// The newest ULT without a gang that was spawned here.
+    OwnUlt,
+    /// A context of another thread of the same gang. It is left out at every `YIELDS_PER_OLDEST`th
+    /// yield.
+    Mate,
+    /// The context of another thread that has been suspended longest.
+    Oldest,
+    /// A task for an own context, from the queues of the context's thread.
+    OwnTask,
+    /// A task for an own context, from the queues of other threads.
+    OthersTask,
+    /// A task for an own context that may run before a ready context: [`Self::OwnTask`], then
+    /// [`Self::OthersTask`], for the contexts that the order of gangs allows.
+    TaskBeforeContext,
+    /// A task for an own context, from all queues. The worker may make no further search.
+    AnyTask,
+    /// [`Self::AnyTask`] at every `YIELDS_PER_JOB_FIRST`th yield.
+    AnyTaskInTurn,
+    /// The gang deque of one victim, then the victim's ULTs without a gang. Of the searches of a
+    /// worker that polls, only every `LOOKS_PER_STEAL`th asks this source and [`Self::Offer`].
+    Victim,
+    /// The same of every victim.
+    EveryVictim,
+    /// A ULT that is offered to workers without a thread of a region.
+    Offer,
+}
+
+use Source::{
+    AnyTask, AnyTaskInTurn, EndOfStandIn, EveryVictim, GangUlt, GangUltInTurn, HeldBackContext, HeldBackUlt,
+    HeldBackUltAnywhere, Mate, Newest, NewestOthersTask, NewestOwnTask, Offer, Oldest, OthersTask, OwnTask,
+    OwnUlt, Resumable, Signalled, TaskBeforeContext, Victim,
+};
+
+/// The most sources of an order. Derived: those of [`NORMAL`], the longest one.
+pub(super) const MOST_SOURCES: usize = 8;
+
+/// A full search.
+pub const NORMAL: [Source; 8] =
+    [Signalled, EndOfStandIn, Resumable, OwnUlt, OwnTask, OthersTask, Victim, Offer];
+
+/// Between two jobs, as a rule. If the worker finds nothing so, [`NORMAL`] follows.
+pub const AFTER_JOB: [Source; 3] = [Newest, NewestOwnTask, NewestOthersTask];
+
+/// After a ULT, if the last full search is recent. [`AFTER_JOB`] follows.
+pub const AFTER_ULT: [Source; 1] = [OwnUlt];
+
+/// Before a ready context that only yields, once in `TICKS_PER_NEW_FIRST` ticks.
+pub const NEW_FIRST: [Source; 2] = [OwnUlt, TaskBeforeContext];
+
+/// The last search before a sleep, when the sleep is already announced.
+pub const BEFORE_SLEEP: [Source; 5] = [GangUlt, OwnUlt, AnyTask, EveryVictim, Offer];
+
+/// What is held back, when [`NORMAL`] has found nothing for a while.
+pub const HELD_BACK: [Source; 3] = [HeldBackUlt, HeldBackContext, HeldBackUltAnywhere];
+
+/// When program code yields: before the yield counts as one to another context.
+pub const YIELD_URGENT: [Source; 2] = [Signalled, GangUltInTurn];
+
+/// When program code yields, after [`YIELD_URGENT`]. No source gives work of the yielding thread.
+pub const YIELD: [Source; 6] = [OwnUlt, AnyTaskInTurn, Mate, Oldest, OwnTask, AnyTask];
