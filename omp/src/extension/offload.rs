@@ -148,15 +148,14 @@ pub fn task_enters(here: CurrentThread, task: &Task, items: &(impl Iterator<Item
     // ORDERING: Relaxed; a thread that gave devices a reason knows of it, and so does a thread that
     // makes tasks behind that.
     if ENTRIES.load(Ordering::Relaxed) != 0 {
-        // A copy, so that the caller need not keep the items in memory.
-        enters(here, task, items.clone());
+        enters(here, task, &|each| items.clone().for_each(each));
     }
 }
 
 #[cold]
 #[inline(never)]
-fn enters(here: CurrentThread, task: &Task, items: impl Iterator<Item = Dependence> + Clone) {
-    linked().offload.task_enters(here, task, &|each| items.clone().for_each(each));
+fn enters(here: CurrentThread, task: &Task, items: &Items<'_>) {
+    linked().offload.task_enters(here, task, items);
 }
 
 /// Devices keep something with each node that [`super::super::depend::submit`] makes. Devices set
