@@ -35,3 +35,7 @@ static RANKS: &dyn omp_offload::ranks::Ranks = &omp_cluster::rank::extension::Mp
 #[cfg(all(feature = "offload", not(feature = "cluster")))]
 #[unsafe(export_name = "gangway_ranks")]
 static RANKS: &dyn omp_offload::ranks::Ranks = &omp_offload::ranks::NoRanks;
+
+omp::hidden!("gangway_extensions");
+#[cfg(feature = "offload")]
+omp::hidden!("gangway_ranks");

@@ -11,6 +11,8 @@ use super::{display, stats, storage};
 static HOOKS: SettingsHooks =
     SettingsHooks { read: display::at_start, started: start, policy: offload::policy };
 
+crate::hidden!("gangway_settings_hooks");
+
 fn start(settings: &Settings) {
     storage::at_start(settings);
     stats::at_start(settings);

@@ -62,6 +62,21 @@ impl Extensions {
     pub const NONE: Self = Self { tools: &NoTools, check: &NoCheck, offload: &NoOffload };
 }
 
+/// Keeps a symbol that is for the linker alone out of what the library exports. There it could be
+/// taken for that of another copy of the library in the process. A reference that is hidden hides
+/// the definition; the section of the reference is not loaded.
+#[macro_export]
+macro_rules! hidden {
+    ($name:literal) => {
+        core::arch::global_asm!(
+            concat!(".hidden ", $name),
+            ".pushsection .gangway.hidden, \"\", @progbits",
+            concat!(".quad ", $name),
+            ".popsection",
+        );
+    };
+}
+
 unsafe extern "Rust" {
     /// Defined once in each library or test program.
     #[link_name = "gangway_extensions"]
