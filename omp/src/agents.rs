@@ -527,8 +527,7 @@ pub fn dismiss(team: &Team) {
         take_back(agents);
         has_nobody()
     };
-    let spin = Spin::POLLING;
-    ult::sched::wait(&Wait { spin, finished: true, ..Wait::until(&ready) });
+    ult::sched::wait(&Wait::until(&ready).spinning(Spin::POLLING).finished());
 }
 
 /// Takes back the calls that no worker has followed.

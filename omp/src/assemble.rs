@@ -42,7 +42,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use ult::gang::GangTag;
 use ult::pool::{self, Assignment};
-use ult::sched::{Job, ReadyOrder, SearchScope, Spin, Wait, WaitTraits};
+use ult::sched::{Job, ReadyOrder, SearchScope, Spin, Wait};
 use ult::spawn::{self, SpawnGroup, UltStart};
 use ult::tls_block::TlsBlock;
 use ult::worker::{self, Locals, Worker};
@@ -415,12 +415,9 @@ fn take_part(thread: &Thread) -> Rest {
 fn stay_to_the_end(thread: &Thread) {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
-    ult::sched::wait(&Wait {
-        seek: Some(&|scope: SearchScope| queue::find_after(thread, scope, epoch)),
-        sleepers: Some(team.sleepers()),
-        spin: team.spin(),
-        ..Wait::until(&|| team.is_closed(epoch) || team.is_retired() || team.is_lost())
-    });
+    let seek = |scope: SearchScope| queue::find_after(thread, scope, epoch);
+    let ready = || team.is_closed(epoch) || team.is_retired() || team.is_lost();
+    ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin()));
     if team.is_lost() {
         end_lost_process();
     }
@@ -483,13 +480,9 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
                 .then_some(Job { run: no_job, data: ptr::null_mut() })
         })
     };
-    ult::sched::wait(&Wait {
-        seek: Some(&seek),
-        sleepers: Some(team.sleepers()),
-        spin: team.spin(),
-        finished: true,
-        ..Wait::until(&|| idle.get() || team.is_closed(epoch) || team.is_lost())
-    });
+    let ready = || idle.get() || team.is_closed(epoch) || team.is_lost();
+    let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
+    ult::sched::wait(&wait.finished());
     queue::end_help(thread);
     if team.is_lost() {
         end_lost_process();
@@ -531,12 +524,7 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     let ready =
         || team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back();
     let spin = among(team, spin_for(env::settings()));
-    ult::sched::wait(&Wait {
-        seek: Some(&seek),
-        sleepers: Some(team.sleepers()),
-        spin,
-        ..Wait::until(&ready)
-    });
+    ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(spin));
     if team.is_lost() {
         end_lost_process();
     }
@@ -599,20 +587,12 @@ fn help_until_closed(thread: &Thread) {
     let epoch = team.epoch();
     let more = || !team.is_closed(epoch);
     let ready = || team.is_closed(epoch) || team.is_lost();
-    let wait = Wait {
-        seek: Some(&|scope: SearchScope| queue::find(thread, scope, &more)),
-        sleepers: Some(team.sleepers()),
-        spin: team.spin(),
-        finished: true,
-        ..Wait::until(&ready)
-    };
+    let seek = |scope: SearchScope| queue::find(thread, scope, &more);
     // All members are resumed together, so all share one position. The order of a barrier has
     // another object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
-    ult::sched::wait_with(
-        &wait,
-        WaitTraits { rank: 0, synchronizes: true, takes_any_task: true, order: Some(order) },
-    );
+    let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
+    ult::sched::wait(&wait.finished().synchronizing_if(true).taking_any_task_if(true).in_order(order));
     queue::end_help(thread);
     if team.is_lost() {
         end_lost_process();
@@ -665,7 +645,7 @@ pub fn await_leaving(team: &Team) {
 fn await_until(team: &Team, done: &dyn Fn() -> bool) {
     // ULT members do not know which worker waits for them, and they are about to leave.
     let spin = if team.kind == TeamKind::Ults { Spin::POLLING } else { Spin::exactly(20) };
-    ult::sched::wait(&Wait { spin, finished: true, ..Wait::until(&|| done() || team.is_lost()) });
+    ult::sched::wait(&Wait::until(&|| done() || team.is_lost()).spinning(spin).finished());
 }
 
 /// Ends the members of a team and frees it. The team is between regions.

@@ -817,14 +817,9 @@ pub fn run_some(here: CurrentThread, count: usize) {
         dry.set(job.is_none() && scope != SearchScope::Own);
         job
     };
-    ult::sched::wait(&Wait {
-        seek: Some(&seek),
-        sleepers: Some(here.thread.team().sleepers()),
-        spin: here.thread.team().spin(),
-        yields: true,
-        alone: here.thread.team().size() == 1,
-        ..Wait::until(&|| left.get() == 0 || dry.get())
-    });
+    let (ready, team) = (|| left.get() == 0 || dry.get(), here.thread.team());
+    let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
+    ult::sched::wait(&wait.yielding().alone_if(team.size() == 1));
     end_help(here.thread);
 }
 

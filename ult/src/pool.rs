@@ -432,7 +432,7 @@ fn await_assignment(worker: &'static Worker) -> Option<Box<AssignmentLetter>> {
         }
         // ORDERING: Relaxed; the swap above synchronises, this only decides whether to go on.
         let ready = || !worker.mailbox.load(Ordering::Relaxed).is_null() || renew::is_asked(worker);
-        wait(&Wait { spin: idle_spin(), ..Wait::until(&ready) });
+        wait(&Wait::until(&ready).spinning(idle_spin()));
     }
 }
 

@@ -364,8 +364,8 @@ fn await_work() {
         }
     };
     let spin = if cluster().is_none_or(Cluster::is_dedicated) { here.team().spin() } else { Spin::POLLING };
-    let sleepers = Some(here.team().sleepers());
-    ult::sched::wait(&Wait { seek: Some(&seek), sleepers, spin, ..Wait::until(&ready) });
+    let sleepers = here.team().sleepers();
+    ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(sleepers).spinning(spin));
     queue::end_help(here.thread);
     here.team().pass_wake_up_on();
 }

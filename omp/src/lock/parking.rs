@@ -226,8 +226,8 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
         // ORDERING: Acquire, pairs with the Release in `release`: the grant publishes the last
         // holder's writes.
         let ready = || waiter.state.load(Ordering::Acquire) != WAITING || forked();
-        let wait = Wait { spin: SPIN, ..Wait::until(&ready) };
-        ult::sched::wait_in_order(&wait, ReadyOrder::at(lock, 0, waiter.ticket.get()));
+        let order = ReadyOrder::at(lock, 0, waiter.ticket.get());
+        ult::sched::wait(&Wait::until(&ready).spinning(SPIN).in_order(order));
         // ORDERING: Acquire, as above. GRANTED is final, and the record is off the list already.
         if waiter.state.load(Ordering::Acquire) == GRANTED {
             return true;

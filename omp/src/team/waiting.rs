@@ -14,7 +14,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ult::sched::{ReadyOrder, SearchScope, Spin, Wait, WaitTraits};
+use ult::sched::{ReadyOrder, SearchScope, Spin, Wait};
 use ult::worker::Worker;
 
 use super::super::queue;
@@ -75,18 +75,11 @@ impl Team {
         place: WaitSite,
     ) {
         let left_alone = Cell::new(false);
-        let wait = Wait {
-            ready: &|| done() || left_alone.get(),
-            seek: Some(&|scope| {
-                let job = queue::find(thread, scope, more);
-                left_alone.set(job.is_none() && scope != SearchScope::Own && self.is_lost());
-                job
-            }),
-            sleepers: Some(&self.sleepers.0),
-            spin,
-            yields: false,
-            finished: place == WaitSite::Join,
-            alone: self.size() == 1,
+        let ready = || done() || left_alone.get();
+        let seek = |scope| {
+            let job = queue::find(thread, scope, more);
+            left_alone.set(job.is_none() && scope != SearchScope::Own && self.is_lost());
+            job
         };
         let order = match place {
             // All waiting threads are resumed together, in the order of their numbers.
@@ -97,10 +90,17 @@ impl Team {
         // SAFETY: own thread only.
         let takes_any_task =
             !thread.is_agent() && (place != WaitSite::Task || unsafe { thread.own() }.tied.is_empty());
-        ult::sched::wait_with(
-            &wait,
-            WaitTraits { rank: thread.num(), synchronizes: place != WaitSite::Task, takes_any_task, order },
-        );
+        let wait = Wait::until(&ready)
+            .seeking(&seek)
+            .counted_by(&self.sleepers.0)
+            .spinning(spin)
+            .at_rank(thread.num())
+            .finished_if(place == WaitSite::Join)
+            .alone_if(self.size() == 1)
+            .synchronizing_if(place != WaitSite::Task)
+            .taking_any_task_if(takes_any_task)
+            .in_order_if(order);
+        ult::sched::wait(&wait);
         queue::end_help(thread);
         self.pass_wake_up_on();
     }
@@ -195,5 +195,5 @@ impl Team {
 
 /// Waits without running tasks.
 fn wait_alone(done: &dyn Fn() -> bool, spin: Spin) {
-    ult::sched::wait(&Wait { spin, ..Wait::until(done) });
+    ult::sched::wait(&Wait::until(done).spinning(spin));
 }

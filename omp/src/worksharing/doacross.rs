@@ -145,7 +145,7 @@ pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
             || share.cancelled.load(Ordering::Relaxed)
             || team.is_abandoned()
     };
-    ult::sched::wait(&Wait { sleepers: Some(team.sleepers()), spin: team.spin(), ..Wait::until(&ready) });
+    ult::sched::wait(&Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin()));
     after(flag.event());
 }
 

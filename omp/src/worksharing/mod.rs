@@ -304,8 +304,8 @@ fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> ShareEntry {
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
             let ready = || share.is_open_for(k) || team.is_abandoned();
-            let wait = Wait { sleepers: Some(team.sleepers()), spin: team.spin(), ..Wait::until(&ready) };
-            ult::sched::wait_in_order(&wait, ReadyOrder::at(share, k, 0));
+            let wait = Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin());
+            ult::sched::wait(&wait.in_order(ReadyOrder::at(share, k, 0)));
         }
         if claim(share, k) {
             return ShareEntry::Ours;

@@ -121,8 +121,8 @@ fn await_iteration_cold(here: CurrentThread, share: &WorkShare, from: u64) {
             || share.cancelled.load(Ordering::Relaxed)
             || team.is_abandoned()
     };
-    let wait = Wait { sleepers: Some(team.sleepers()), spin: team.spin(), ..Wait::until(&ready) };
-    ult::sched::wait_in_order(&wait, ReadyOrder::at(&share.ordered, 0, from));
+    let wait = Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin());
+    ult::sched::wait(&wait.in_order(ReadyOrder::at(&share.ordered, 0, from)));
 }
 
 fn pass_one(here: CurrentThread) {

@@ -130,7 +130,7 @@ unsafe fn deliver(data: *mut ()) {
 unsafe fn await_end_of_thread(argument: *mut ()) {
     // SAFETY: `move_to_dedicated_worker` passes the worker's own record, and those are never freed.
     let me: &'static Worker = unsafe { &*argument.cast() };
-    wait(&Wait { finished: true, ..Wait::until(&|| me.is_unused()) });
+    wait(&Wait::until(&|| me.is_unused()).finished());
 }
 
 /// Moves all other threads away from `me`, whose kernel thread the calling thread owns. False if

@@ -107,7 +107,7 @@ unsafe fn stand_in(argument: *mut ()) {
     let adopted = adopt(blocked, me);
     enter_program();
     if adopted {
-        wait(&Wait { spin: Spin::exactly(50), finished: true, ..Wait::until(&|| may_end(me)) });
+        wait(&Wait::until(&|| may_end(me)).spinning(Spin::exactly(50)).finished());
         give_back(me);
     }
 }

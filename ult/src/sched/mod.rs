@@ -98,12 +98,12 @@ pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
 pub use fairness::{FAIRNESS, FairnessRow};
 pub use handoff::{hand_off, retire, return_to};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
-pub use request::{Job, ReadyOrder, SearchScope, Wait, WaitTraits};
+pub use request::{Job, ReadyOrder, SearchScope, Wait};
 pub use runner::promise_stacks;
 pub use spin_policy::{Spin, cores, set_cores};
 pub use stacks::{run_jobs_on_own_stacks, set_runner_stack_size};
 pub use storage::change_storage;
-pub use wait::{end_sync_point, may_go_on_in_place, wait, wait_in_order, wait_with};
+pub use wait::{end_sync_point, may_go_on_in_place, wait};
 pub use yielding::{
     demands, has_others_beside_sync_point, has_others_here, lowest_of_stack, poll, preempt, switch_away,
     yield_from_program, yield_to_released,
@@ -149,7 +149,7 @@ mod tests {
                 };
                 worker::register_current();
                 worker::set_duty(gang(1));
-                wait(&Wait { seek: Some(&seek), spin, ..Wait::until(&ready) });
+                wait(&Wait::until(&ready).seeking(&seek).spinning(spin));
                 worker::set_duty((GangTag::NONE, 0));
                 assert!(went_on.get(), "{spin:?}");
             });

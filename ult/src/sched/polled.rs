@@ -77,7 +77,9 @@ pub fn wait_polled(
     undisturbed(|| DESK.enter().list().entries.push(&raw const entry));
     // ORDERING: Acquire, pairs with the Release in `ask`.
     let ready = || entry.done.load(Ordering::Acquire) || forked();
-    wait(&Wait { seek, sleepers, spin: Spin::ANSWERS, ..Wait::until(&ready) });
+    let plain = Wait::until(&ready).spinning(Spin::ANSWERS);
+    let seeking = seek.map_or(plain, |seek| plain.seeking(seek));
+    wait(&sleepers.map_or(seeking, |sleepers| seeking.counted_by(sleepers)));
     // ORDERING: as above.
     DESK.waiting.fetch_sub(1, Ordering::Relaxed);
 }

@@ -32,39 +32,148 @@ pub enum SearchScope {
     Peek,
 }
 
-/// How a context waits.
+/// How a context waits. [`Wait::until`] makes one, and each further method says one thing more about
+/// the wait.
+#[derive(Clone, Copy)]
 pub struct Wait<'a> {
-    /// The condition. The worker that hosts the context calls this function, on any of its stacks.
-    /// The function must not wait.
-    pub ready: &'a dyn Fn() -> bool,
-    /// Searches for a job that may run while this context waits. The function must not wait.
-    pub seek: Option<&'a dyn Fn(SearchScope) -> Option<Job>>,
-    /// The counter of sleepers. If this context is suspended at a worker that is about to sleep,
-    /// the worker increments the counter, and decrements it after the sleep.
-    pub sleepers: Option<&'a AtomicU32>,
+    pub(crate) ready: &'a dyn Fn() -> bool,
+    pub(crate) seek: Option<&'a dyn Fn(SearchScope) -> Option<Job>>,
+    pub(crate) sleepers: Option<&'a AtomicU32>,
+    pub(crate) spin: Spin,
+    /// See [`Wait::at_rank`].
+    pub(crate) rank: u32,
+    pub(crate) order: Option<ReadyOrder>,
+    pub(crate) yields: bool,
+    pub(crate) finished: bool,
+    /// See [`Wait::alone_if`].
+    pub(crate) alone: bool,
+    /// See [`Wait::synchronizing_if`].
+    pub(crate) synchronizes: bool,
+    /// See [`Wait::taking_any_task_if`].
+    pub(crate) takes_any_task: bool,
+}
+
+impl<'a> Wait<'a> {
+    /// Waits until `ready` holds. The context starts no jobs, and its worker sleeps without polling
+    /// first.
+    ///
+    /// The worker that hosts the context calls `ready`, on any of its stacks. `ready` must not wait.
+    #[inline(always)]
+    pub const fn until(ready: &'a dyn Fn() -> bool) -> Self {
+        Self {
+            ready,
+            seek: None,
+            sleepers: None,
+            spin: Spin::NONE,
+            rank: 0,
+            order: None,
+            yields: false,
+            finished: false,
+            alone: false,
+            synchronizes: false,
+            takes_any_task: false,
+        }
+    }
+
+    /// `seek` searches for a job that may run while this context waits. It must not wait.
+    #[inline(always)]
+    #[must_use]
+    pub const fn seeking(self, seek: &'a dyn Fn(SearchScope) -> Option<Job>) -> Self {
+        Self { seek: Some(seek), ..self }
+    }
+
+    /// The counter of sleepers. If this context is suspended at a worker that is about to sleep, the
+    /// worker increments the counter, and decrements it after the sleep.
+    #[inline(always)]
+    #[must_use]
+    pub const fn counted_by(self, sleepers: &'a AtomicU32) -> Self {
+        Self { sleepers: Some(sleepers), ..self }
+    }
+
     /// How long the worker polls before it sleeps.
-    pub spin: Spin,
+    #[inline(always)]
+    #[must_use]
+    pub const fn spinning(self, spin: Spin) -> Self {
+        Self { spin, ..self }
+    }
+
+    /// The order in which the contexts that wait for the same event become ready.
+    #[inline(always)]
+    #[must_use]
+    pub const fn in_order(self, order: ReadyOrder) -> Self {
+        self.in_order_if(Some(order))
+    }
+
+    /// [`Wait::in_order`], if the order is known.
+    #[inline(always)]
+    #[must_use]
+    pub const fn in_order_if(self, order: Option<ReadyOrder>) -> Self {
+        Self { order, ..self }
+    }
+
+    /// The *resume rank*. Of a gang's ready contexts, the one with the lowest resume rank is
+    /// resumed first. At a barrier, and in a wait for tasks, it is the thread's number. The default
+    /// is 0.
+    #[inline(always)]
+    #[must_use]
+    pub const fn at_rank(self, rank: u32) -> Self {
+        Self { rank, ..self }
+    }
+
     /// The context waits for no event. It only lets jobs and other contexts run first, and `ready`
     /// says whether enough of them have run. While this context is the newest entry of its worker's
     /// list, the worker's search evaluates `ready`. As soon as the list has a newer entry, this
     /// context counts as ready. While other code runs, the worker sometimes checks whether a
     /// suspended context could run instead. In this check a context that yields counts as ready
     /// even if it is the newest entry.
-    pub yields: bool,
-    /// The context has finished its part in its gang: no other thread of the gang waits for it.
-    pub finished: bool,
-    /// The team has one thread, so no other worker can run this context's tasks. Its `seek` is
-    /// therefore called even while a newer context of the same thread is suspended. That newer
-    /// context may depend on these tasks.
-    pub alone: bool,
-}
+    #[inline(always)]
+    #[must_use]
+    pub const fn yielding(self) -> Self {
+        Self { yields: true, ..self }
+    }
 
-impl<'a> Wait<'a> {
-    /// Waits until `ready` holds. The context starts no jobs, and its worker sleeps without polling
-    /// first.
-    pub const fn until(ready: &'a dyn Fn() -> bool) -> Self {
-        let (seek, sleepers, spin) = (None, None, Spin::NONE);
-        Self { ready, seek, sleepers, spin, yields: false, finished: false, alone: false }
+    /// The context has finished its part in its gang: no other thread of the gang waits for it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn finished(self) -> Self {
+        self.finished_if(true)
+    }
+
+    /// [`Wait::finished`], if `finished` is true.
+    #[inline(always)]
+    #[must_use]
+    pub const fn finished_if(self, finished: bool) -> Self {
+        Self { finished, ..self }
+    }
+
+    /// If `alone` is true, the team has one thread, so no other worker can run this context's
+    /// tasks. Its `seek` is therefore called even while a newer context of the same thread is
+    /// suspended. That newer context may depend on these tasks.
+    #[inline(always)]
+    #[must_use]
+    pub const fn alone_if(self, alone: bool) -> Self {
+        Self { alone, ..self }
+    }
+
+    /// If `synchronizes` is true, the thread waits for all threads and tasks of the team whose
+    /// counter is that of [`Wait::counted_by`]. The thread need not be resumed while another thread
+    /// of the team runs outside of such a wait, or while the team has a task to run. The last thread
+    /// at a barrier ends the synchronization point, and does not wait itself: such a thread calls
+    /// [`super::end_sync_point`].
+    #[inline(always)]
+    #[must_use]
+    pub const fn synchronizing_if(self, synchronizes: bool) -> Self {
+        Self { synchronizes, ..self }
+    }
+
+    /// If `takes_any_task` is true, the thread may start any task of the team whose counter is that
+    /// of [`Wait::counted_by`]. If several such threads of one team wait at a worker, their `seek`
+    /// functions search the same queues. When the worker searches the queues of other threads, it
+    /// therefore calls one of these functions only, as a rule.
+    #[inline(always)]
+    #[must_use]
+    pub const fn taking_any_task_if(self, takes_any_task: bool) -> Self {
+        Self { takes_any_task, ..self }
     }
 }
 
@@ -95,24 +204,4 @@ impl ReadyOrder {
     pub fn at<T>(object: &T, event: u64, position: u64) -> Self {
         Self { object: NonNull::from(object).addr(), event, position }
     }
-}
-
-/// What the scheduler may know about a wait beside [`Wait`]. By default it knows nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WaitTraits {
-    /// The *resume rank*. Of a gang's ready contexts, the one with the lowest resume rank is
-    /// resumed first. At a barrier, and in a wait for tasks, it is the thread's number.
-    pub rank: u32,
-    /// The thread waits for all threads and tasks of the team whose counter is `Wait::sleepers`.
-    /// The thread need not be resumed while another thread of the team runs outside of such a wait,
-    /// or while the team has a task to run. The last thread at a barrier ends the synchronization
-    /// point, and does not wait itself: such a thread calls [`super::end_sync_point`].
-    pub synchronizes: bool,
-    /// The thread may start any task of the team whose counter is `Wait::sleepers`. If several such
-    /// threads of one team wait at a worker, their `seek` functions search the same queues. When
-    /// the worker searches the queues of other threads, it therefore calls one of these functions
-    /// only, as a rule.
-    pub takes_any_task: bool,
-    /// The order in which the contexts that wait for the same event become ready.
-    pub order: Option<ReadyOrder>,
 }

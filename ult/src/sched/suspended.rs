@@ -22,7 +22,7 @@
 //! context is now the thread's newest, so the context for the inner team is no longer asked for
 //! jobs. As a rule this does no harm, because the other threads of the inner team find the team's
 //! jobs. If the inner team has only one thread, no other thread finds them. So the context for such
-//! a team is asked although it is not the newest ([`super::Wait::alone`]), unless a newer one was
+//! a team is asked although it is not the newest ([`super::Wait::alone_if`]), unless a newer one was
 //! interrupted in program code.
 //!
 //! **The strictest gang.** Consider the gangs of the contexts here that have not finished
@@ -32,7 +32,7 @@
 //!
 //! **Order.** Of several ready contexts, the worker resumes the one of the deepest gang, then the
 //! one of the oldest gang. Within a gang it resumes the one with the lowest *resume rank*
-//! ([`super::WaitTraits::rank`]). At a barrier this is the thread's number. Low numbers come first
+//! ([`super::Wait::at_rank`]). At a barrier this is the thread's number. Low numbers come first
 //! because program code that spins usually waits for thread 0, or for the thread before its own.
 //! Among equal resume ranks, the context comes first that has been suspended longest, so that
 //! contexts that yield run in a circle. Contexts that were interrupted, or that yield, have the

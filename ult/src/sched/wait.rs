@@ -16,7 +16,7 @@ use super::border::{back_to_program, enter, enter_program};
 use super::idle::next;
 use super::leave::{leave_for, resume_in_place};
 use super::next::Next;
-use super::request::{Job, ReadyOrder, Wait, WaitTraits};
+use super::request::{Job, Wait};
 use super::runner;
 use super::stacks::jobs_run_on_own_stacks;
 use super::suspended::context::SuspendedContext;
@@ -28,28 +28,15 @@ use super::suspended::context::SuspendedContext;
 /// `errno` is unchanged.
 #[inline]
 pub fn wait(wait: &Wait<'_>) {
-    wait_with(wait, WaitTraits::default());
-}
-
-/// [`wait`] where the contexts that wait for one object become ready in a known order, see
-/// [`ReadyOrder`].
-#[inline]
-pub fn wait_in_order(wait: &Wait<'_>, order: ReadyOrder) {
-    wait_with(wait, WaitTraits { order: Some(order), ..WaitTraits::default() });
-}
-
-/// [`wait`] with further facts about the wait.
-#[inline]
-pub fn wait_with(wait: &Wait<'_>, traits: WaitTraits) {
     if (wait.ready)() {
         return;
     }
-    wait_cold(wait, traits);
+    wait_cold(wait);
 }
 
 #[cold]
 #[inline(never)]
-fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
+fn wait_cold(wait: &Wait<'_>) {
     loop {
         let errno = errno();
         let worker = here();
@@ -58,7 +45,7 @@ fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
         let me = unsafe {
             let own = worker.own();
             let me = (*own).current;
-            (*own).suspended.suspend(SuspendedContext::of(me, (*own).role, wait, traits));
+            (*own).suspended.suspend(SuspendedContext::of(me, (*own).role, wait));
             me
         };
         let next = match next(worker) {

@@ -120,7 +120,8 @@ mod tests {
     }
 
     fn wait_for(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(SearchScope) -> Option<Job>>) {
-        wait(&Wait { seek, ..Wait::until(ready) });
+        let plain = Wait::until(ready);
+        wait(&seek.map_or(plain, |seek| plain.seeking(seek)));
     }
 
     /// What the parts of a test share. All run on one kernel thread.

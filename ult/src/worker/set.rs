@@ -98,7 +98,7 @@ mod tests {
                         // ORDERING: Acquire and Release; what a thread did before it passed the
                         // number on.
                         let ready = || turn.load(Ordering::Acquire) == mine;
-                        wait(&Wait { sleepers: Some(sleepers), ..Wait::until(&ready) });
+                        wait(&Wait::until(&ready).counted_by(sleepers));
                         turn.store(mine + 1, Ordering::Release);
                         assert!(set.wake(sleepers));
                     }

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::AtomicU32;
 
-use crate::sched::request::{Job, ReadyOrder, SearchScope, Wait, WaitTraits};
+use crate::sched::request::{Job, ReadyOrder, SearchScope, Wait};
 use crate::sched::spin_policy::Spin;
 use crate::ult::Ult;
 use crate::worker::role::{Locals, Role};
@@ -23,16 +23,16 @@ pub(crate) struct SuspendedContext {
     pub(super) seek: Option<Seek>,
     pub(crate) sleepers: Option<*const AtomicU32>,
     pub(super) spin: Spin,
-    /// The resume rank, see [`WaitTraits::rank`]. It is [`RANK_OF_YIELDING`] if the context yields
+    /// The resume rank, see [`Wait::at_rank`]. It is [`RANK_OF_YIELDING`] if the context yields
     /// or was interrupted.
     pub(super) rank: u32,
     pub(super) yields: bool,
     pub(super) finished: bool,
-    /// See [`Wait::alone`].
+    /// See [`Wait::alone_if`].
     pub(super) alone: bool,
     /// The context waits for all threads and tasks of a team, see [`SuspendedContext::sync_point`].
     synchronizes: bool,
-    /// See [`WaitTraits::takes_any_task`].
+    /// See [`Wait::taking_any_task_if`].
     takes_any_task: bool,
     /// The context of the same thread that was suspended just before this one. Null if there was
     /// none.
@@ -48,7 +48,7 @@ pub(crate) struct SuspendedContext {
 pub(super) const RANK_OF_YIELDING: u32 = u32::MAX;
 
 impl SuspendedContext {
-    pub(crate) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, traits: WaitTraits) -> Self {
+    pub(crate) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>) -> Self {
         let erase = |seek: &dyn Fn(SearchScope) -> Option<Job>| {
             // SAFETY: only the lifetime is erased; see below.
             unsafe { core::mem::transmute::<*const (dyn Fn(SearchScope) -> Option<Job> + '_), Seek>(seek) }
@@ -62,14 +62,14 @@ impl SuspendedContext {
             seek: wait.seek.map(erase),
             sleepers: wait.sleepers.map(core::ptr::from_ref),
             spin: wait.spin,
-            rank: if wait.yields { RANK_OF_YIELDING } else { traits.rank },
+            rank: if wait.yields { RANK_OF_YIELDING } else { wait.rank },
             yields: wait.yields,
             finished: wait.finished,
             alone: wait.alone,
-            synchronizes: traits.synchronizes,
-            takes_any_task: traits.takes_any_task,
+            synchronizes: wait.synchronizes,
+            takes_any_task: wait.takes_any_task,
             below: core::ptr::null_mut(),
-            order: traits.order,
+            order: wait.order,
             interrupted: false,
         }
     }

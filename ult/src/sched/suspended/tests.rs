@@ -1,7 +1,7 @@
 //! Tests of the suspended contexts of a worker.
 
 use super::*;
-use crate::sched::request::{Job, ReadyOrder, SearchScope, Wait, WaitTraits};
+use crate::sched::request::{Job, ReadyOrder, SearchScope, Wait};
 use core::cell::{Cell, RefCell};
 use core::ptr;
 use core::sync::atomic::AtomicU32;
@@ -33,14 +33,10 @@ fn with_suspended<R>(
     let seeks: Vec<_> = slots.iter().map(|&(number, ..)| move |_: SearchScope| seek(number)).collect();
     let mut suspended = SuspendedContexts::new();
     for (&(number, sleepers, synchronizes), seek) in slots.iter().zip(&seeks) {
-        let wait = Wait { seek: Some(seek), sleepers: Some(sleepers), ..Wait::until(ready) };
+        let wait = Wait::until(ready).seeking(seek).counted_by(sleepers);
+        let wait = wait.synchronizing_if(synchronizes).taking_any_task_if(synchronizes);
         let ult = ptr::without_provenance_mut(suspended.entries.len() + 1);
-        suspended.suspend(SuspendedContext::of(
-            ult,
-            role(number),
-            &wait,
-            WaitTraits { synchronizes, takes_any_task: synchronizes, ..WaitTraits::default() },
-        ));
+        suspended.suspend(SuspendedContext::of(ult, role(number), &wait));
     }
     let result = f(&mut suspended);
     suspended.take_all(ptr::null(), |_| true);
@@ -123,21 +119,16 @@ fn sit_in_order(
     ready: &dyn Fn() -> bool,
     object: &u32,
 ) {
-    let rank = WaitTraits { order: Some(ReadyOrder::at(object, 0, position)), ..WaitTraits::default() };
+    let wait = Wait::until(ready).in_order(ReadyOrder::at(object, 0, position));
     let ult = ptr::without_provenance_mut(number + 1);
-    suspended.suspend(SuspendedContext::of(ult, role(number), &Wait::until(ready), rank));
+    suspended.suspend(SuspendedContext::of(ult, role(number), &wait));
 }
 
 /// Suspends one context per condition, for threads 0, 1 and so on.
 fn suspend_all(suspended: &mut SuspendedContexts, conditions: &[impl Fn() -> bool]) {
     for (number, ready) in conditions.iter().enumerate() {
         let ult = ptr::without_provenance_mut(number + 1);
-        suspended.suspend(SuspendedContext::of(
-            ult,
-            role(number),
-            &Wait::until(ready),
-            WaitTraits::default(),
-        ));
+        suspended.suspend(SuspendedContext::of(ult, role(number), &Wait::until(ready)));
     }
 }
 
