@@ -43,6 +43,7 @@ static int ticks(int me)
                (info.si_value.sival_int - 1) / 2 == me && info.si_overrun >= 0;
         if (good) {
             int n = (info.si_value.sival_int - 1) % 2;
+            good = timer_getoverrun(timers[n]) == info.si_overrun;
             counts[n] += 1 + info.si_overrun;
             signals++;
         }

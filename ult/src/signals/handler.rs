@@ -22,6 +22,7 @@ use libc::{c_int, siginfo_t, ucontext_t};
 use super::actions::{self, SignalAction};
 use super::kernel::queue_in_kernel;
 use super::mask;
+use super::overruns;
 use super::queue::Info;
 use crate::stall::frame::SignalFrame;
 use crate::stall::hooks::SignalHooks;
@@ -147,6 +148,8 @@ unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
         _ => main_thread(signal).unwrap_or(tls_block),
     };
     if core::ptr::eq(meant, tls_block) && !worker.is_in_scheduler() {
+        // SAFETY: `siginfo_t` is sixteen words.
+        overruns::came_past_queues(unsafe { &*frame.info.cast::<Info>() });
         Addressee::Interrupted
     } else {
         Addressee::Thread(meant)

@@ -25,6 +25,7 @@
 //! | `actions` | the program's actions, and the kernel's, which are ours from `take_over` on |
 //! | `handler` | our handler, and how it finds the addressee |
 //! | `queue` | signals that wait for their addressee |
+//! | `overruns` | what a program asks about the ticks of its timers |
 //! | `deliver` | sending them once more when the addressee runs |
 //! | `send` | from one thread of the program to another, past the kernel |
 //! | `waits` | threads that wait for signals |
@@ -39,6 +40,7 @@ pub(crate) mod deliver;
 pub(crate) mod handler;
 pub(crate) mod kernel;
 pub(crate) mod mask;
+mod overruns;
 pub(crate) mod queue;
 pub(crate) mod send;
 pub(crate) mod waits;
@@ -46,6 +48,7 @@ pub(crate) mod waits;
 pub use actions::{SignalAction, set_action, take_over};
 pub use deliver::{mask_has_changed, register_timer_signal};
 pub use mask::change_mask;
+pub use overruns::{forget_overruns, overruns_of};
 pub use queue::Info;
 pub use send::{leave_to_kernel, send_to_itself, send_to_number, send_to_thread};
 pub use waits::{pending, under_mask, wait_for};

@@ -141,7 +141,7 @@ fn allot() -> Option<u32> {
 }
 
 /// A timer in the upper half, in the lower one the ticks that came while its signal waited.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 struct TimerWord(u64);
 
 impl TimerWord {
@@ -150,6 +150,10 @@ impl TimerWord {
         let is_timer = info[1] as i32 == libc::SI_TIMER;
         // The lower half is the timer's number, which counts from zero.
         is_timer.then_some(Self((info[2] << 32).wrapping_add(1 << 32)))
+    }
+
+    fn is_none(self) -> bool {
+        self.0 == 0
     }
 
     fn is_of(self, timer: Self) -> bool {
@@ -170,9 +174,11 @@ fn overruns(info: &Info) -> u32 {
     (info[2] >> 32) as u32
 }
 
-/// `info` with `ticks` more overruns, at most `DELAYTIMER_MAX`.
-fn with_overruns(mut info: Info, ticks: u32) -> Info {
-    let sum = overruns(&info).saturating_add(ticks).min(i32::MAX as u32);
+/// `info` of a timer's signal that leaves a queue: with the ticks that came meanwhile as overruns, at
+/// most `DELAYTIMER_MAX`.
+fn with_ticks(mut info: Info, timer: TimerWord) -> Info {
+    let sum = overruns(&info).saturating_add(timer.ticks()).min(i32::MAX as u32);
+    super::overruns::note(info[2] as u32, sum);
     info[2] = u64::from(info[2] as u32) | u64::from(sum) << 32;
     info
 }
@@ -316,8 +322,7 @@ impl SignalQueue {
                     // ORDERING: Relaxed; see `add_ticks`. The push publishes that the node is free.
                     let timer = TimerWord(node.timer.swap(0, Relaxed));
                     FREE.push(number);
-                    let is_timers = timer != TimerWord(0);
-                    found = Some((signal, if is_timers { with_overruns(info, timer.ticks()) } else { info }));
+                    found = Some((signal, if timer.is_none() { info } else { with_ticks(info, timer) }));
                 }
             }
         }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use libc::c_int;
 
 use super::mask;
+use super::overruns;
 use super::queue::Info;
 use crate::sched::yielding;
 use crate::signals::deliver::mask_has_changed;
@@ -89,7 +90,10 @@ pub fn wait_for(set: u64, limit: Option<Duration>) -> Option<Result<(c_int, Info
         mask_has_changed();
         match (queued, found) {
             (Some(queued), _) => return Some(Ok(queued)),
-            (_, Some(Ok((signal, info)))) if !forward_if_not_mine(&info) => return Some(Ok((signal, info))),
+            (_, Some(Ok((signal, info)))) if !forward_if_not_mine(&info) => {
+                overruns::came_past_queues(&info);
+                return Some(Ok((signal, info)));
+            }
             (_, Some(Err(error))) => return Some(Err(error)),
             _ if tls_block.handled() != handled => return Some(Err(libc::EINTR)),
             _ => let_others_run(),
