@@ -127,16 +127,16 @@ unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
         });
     }
     let Some(worker) = table::of_kernel_thread(tid) else { return Addressee::Interrupted };
-    // SAFETY: words of the calling kernel thread's own, whatever else it is at.
-    let (sends_itself, native) =
-        unsafe { ((*worker.own()).sends_itself, (*worker.own()).original_tls_block()) };
+    // SAFETY: a word of the calling kernel thread's own, whatever else it is at. A hand-off does not
+    // change it.
+    let sends_itself = unsafe { (*worker.own()).sends_itself };
     if is_sent_by_itself(signal, frame, tid, sends_itself) {
         return Addressee::Interrupted;
     }
     if crate::mutant!(signal_for_running_thread) {
         return Addressee::Interrupted;
     }
-    let native = native.unwrap_or(tls_block);
+    let native = worker.native_tls_block().unwrap_or(tls_block);
     let is_native = core::ptr::eq(native, tls_block);
     let meant = match code {
         _ if !worker.is_of_the_pool() => native,

@@ -133,8 +133,8 @@ fn forward_if_not_mine(info: &Info) -> bool {
         return true;
     }
     let Some((worker, tls_block)) = current_shared_thread() else { return false };
-    // SAFETY: own kernel thread.
-    let native = unsafe { (*worker.own()).original_tls_block() };
+    // A hand-off may change the worker's own part at this moment.
+    let native = worker.native_tls_block();
     let is_directed = |native: &TlsBlock| match info[1] as i32 {
         libc::SI_TKILL => true,
         libc::SI_TIMER => native.timer_signals() & mask::bit(info[0] as c_int) != 0,

@@ -207,7 +207,7 @@ pub(crate) struct WorkerOwn {
 
 impl WorkerOwn {
     /// The TLS block with which the kernel thread was made, even while another worker's context
-    /// runs with it.
+    /// runs with it. For the scheduler; program code asks [`Worker::native_tls_block`].
     pub(crate) fn original_tls_block(&self) -> Option<&'static TlsBlock> {
         self.borrowed.or(self.native_tls_block)
     }
@@ -358,6 +358,16 @@ impl Worker {
     pub(crate) fn thread(&self) -> *const ThreadMode {
         // SAFETY: the address of a field; nothing is read.
         unsafe { &raw const (*self.own.get()).mode }
+    }
+
+    /// The TLS block with which the kernel thread was made. Any thread, also in a signal handler. It
+    /// is the answer of [`WorkerOwn::original_tls_block`], which a hand-off changes in two steps
+    /// while the worker's program code runs.
+    pub(crate) fn native_tls_block(&self) -> Option<&'static TlsBlock> {
+        // ORDERING: Acquire, pairs with the Release in `registry::adopt`.
+        // SAFETY: null or a record. That of a kernel thread of the pool is in its worker, and
+        // neither is ever freed.
+        unsafe { self.native_tls_block.load(Ordering::Acquire).as_ref() }
     }
 
     /// The owner's part.

@@ -125,11 +125,7 @@ pub(crate) fn native_tls_block(tid: i32) -> Option<&'static TlsBlock> {
     if tid == thread::process() {
         return main_thread();
     }
-    let worker = of_kernel_thread(tid).filter(|_| tid != 0)?;
-    // ORDERING: Acquire, pairs with the Release in `adopt`.
-    // SAFETY: null or a record. That of a kernel thread of the pool is in its worker, and neither
-    // is ever freed.
-    unsafe { worker.native_tls_block.load(Ordering::Acquire).as_ref() }
+    of_kernel_thread(tid).filter(|_| tid != 0)?.native_tls_block()
 }
 
 /// The TLS block of the thread that has this number: a donor's, or the own one of a registered
