@@ -47,15 +47,22 @@ use ult::spawn::{self, SpawnGroup, UltStart};
 use ult::tls_block::TlsBlock;
 use ult::worker::{self, Locals, Worker};
 
+use super::agents::calls;
+use super::agents::record::Agents;
 use super::env;
+use super::exit::end_lost_process;
 use super::extension::check;
 use super::extension::tools;
 use super::parallel::{among, spin_for};
-use super::queue;
+
 use super::report;
 use super::storage::{self, may_share};
-use super::team::{Team, TeamKind};
-use super::thread::{CurrentThread, Thread};
+use crate::queue::find;
+use crate::queue::search;
+use crate::team::plan::TeamKind;
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 /// A team of one for the forking thread.
 pub fn serial_team(here: CurrentThread) -> Box<Team> {
@@ -209,7 +216,7 @@ fn take_team(here: CurrentThread, size: u32, kind: TeamKind) -> Box<Team> {
             at = at.min(kept().len());
         }
     }
-    let team = Team::new(size.next_power_of_two(), kind);
+    let team = Team::new(size.next_power_of_two(), kind, NO_SPAWN_GROUP);
     let primary = team.attach(Thread::new(0));
     // SAFETY: a new thread; the team outlives it.
     unsafe { primary.join_team(&raw const *team) };
@@ -415,7 +422,7 @@ fn take_part(thread: &Thread) -> Rest {
 fn stay_to_the_end(thread: &Thread) {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
-    let seek = |scope: SearchScope| queue::find_after(thread, scope, epoch);
+    let seek = |scope: SearchScope| find::find_after(thread, scope, epoch);
     let ready = || team.is_closed(epoch) || team.is_retired() || team.is_lost();
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin()));
     if team.is_lost() {
@@ -472,7 +479,7 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     let (found, idle, notified) = (Cell::new(false), Cell::new(false), team.plan().notified);
     let more = || !team.is_closed(epoch);
     let seek = |scope: SearchScope| {
-        let job = queue::find(thread, scope, &more);
+        let job = find::find(thread, scope, &more);
         found.set(found.get() || job.is_some());
         // The job does nothing. After it the scheduler checks the condition once more.
         job.or_else(|| {
@@ -483,7 +490,7 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     let ready = || idle.get() || team.is_closed(epoch) || team.is_lost();
     let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
     ult::sched::wait(&wait.finished());
-    queue::end_help(thread);
+    search::end_help(thread);
     if team.is_lost() {
         end_lost_process();
     }
@@ -519,7 +526,7 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     let seen = thread.seen_epoch.get();
     let is_back = || matches!(rest, Rest::Left(in_vain) if in_vain < IN_VAIN) && team.calls_back(seen);
     let seek = |scope: SearchScope| {
-        if rest == Rest::Helping { queue::find_after(thread, scope, seen) } else { None }
+        if rest == Rest::Helping { find::find_after(thread, scope, seen) } else { None }
     };
     let ready =
         || team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back();
@@ -536,13 +543,6 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
         None if team.is_retired() => Call::Dismissal,
         None => Call::Back,
     }
-}
-
-/// Ends the child process of a fork whose only thread is a member or a free agent. That thread has
-/// nothing left to do, and a process ends with its last thread.
-pub fn end_lost_process() -> ! {
-    // SAFETY: the process has one thread, which runs no program code here.
-    unsafe { libc::exit(0) }
 }
 
 /// The life of a member of a team of ULTs: its share of one region. The member stays to help with
@@ -587,13 +587,13 @@ fn help_until_closed(thread: &Thread) {
     let epoch = team.epoch();
     let more = || !team.is_closed(epoch);
     let ready = || team.is_closed(epoch) || team.is_lost();
-    let seek = |scope: SearchScope| queue::find(thread, scope, &more);
+    let seek = |scope: SearchScope| find::find(thread, scope, &more);
     // All members are resumed together, so all share one position. The order of a barrier has
     // another object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
     let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
     ult::sched::wait(&wait.finished().synchronizing_if(true).taking_any_task_if(true).in_order(order));
-    queue::end_help(thread);
+    search::end_help(thread);
     if team.is_lost() {
         end_lost_process();
     }
@@ -667,7 +667,18 @@ pub fn dismiss(team: Box<Team>) {
             dismiss(inner);
         }
     }
-    super::agents::end(&team);
+    end_agents(&team);
     team.await_visitors();
     team.free_members();
+}
+
+/// Dismisses the teams that the team's agents keep. The team is about to be freed.
+pub fn end_agents(team: &Team) {
+    calls::dismiss(team);
+    for thread in team.agents().into_iter().flat_map(Agents::threads) {
+        // SAFETY: the agent has left, and no thread calls another one.
+        for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
+            dismiss(inner);
+        }
+    }
 }

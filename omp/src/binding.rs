@@ -6,15 +6,19 @@ use std::sync::Once;
 
 use ult::worker::{self, Worker};
 
-use super::affinity::{Facts, PlaceAssignment, assign, display_affinity, part_of, ranges};
 use super::env;
-use super::icv::ProcBind;
 use super::report;
-use super::team::{Plan, Team, TeamKind};
-use super::thread::{CurrentThread, Thread};
+use crate::affinity::assign::{PlaceAssignment, assign, part_of};
+use crate::affinity::format::{Facts, display_affinity, ranges};
+use crate::icv::binding::ProcBind;
+use crate::team::plan::{Plan, TeamKind};
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 /// The places of a team of `size` that the running thread forks under `policy`; `None` when threads
 /// are not bound. A `bind-var` of false switches binding off for the region and its clauses.
+#[inline]
 pub fn assignment(
     here: CurrentThread,
     policy: ProcBind,

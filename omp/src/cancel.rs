@@ -8,8 +8,8 @@
 use super::env;
 use super::extension::tools;
 use super::extension::tools::kinds::cancelled;
-use super::thread::CurrentThread;
 use super::worksharing::cancel::{cancel_current_loop, is_current_cancelled};
+use crate::thread::current::CurrentThread;
 
 /// The construct that a `cancel` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,10 @@
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
+use std::sync::Once;
+
+use crate::extension::offload;
+use crate::thread::current::CurrentThread;
 
 /// Gets the program's status.
 pub type ExitHandler = unsafe extern "C" fn(c_int, *mut c_void);
@@ -20,4 +24,39 @@ pub fn call(handler: ExitHandler) {
     // SAFETY: the function lives as long as this library, which is never unloaded. Without memory
     // for it nothing is done at the end, as by `atexit`.
     unsafe { _ = on_exit(handler, ptr::null_mut()) };
+}
+
+static FINISHES: Once = Once::new();
+
+/// Promises that the tasks of the calling thread, an initial one, are waited for when the program
+/// ends. Only if its kernel thread is the one that runs `main`.
+pub fn finish_at_exit() -> bool {
+    let is_main = ult::sys::thread::is_main();
+    if is_main {
+        FINISHES.call_once(|| call(finish));
+    }
+    is_main
+}
+
+unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
+    finish_tasks(status);
+}
+
+/// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial
+/// task (5.2 §12.6). Not where the program gives up, or is inside of a region. Once it has been
+/// done it is soon done again.
+pub fn finish_tasks(status: c_int) {
+    let Some(here) = CurrentThread::if_known().filter(|_| status == 0) else { return };
+    let team = here.team();
+    if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
+        team.await_quiet(here.thread);
+        offload::host_looks();
+    }
+}
+
+/// Ends the child process of a fork whose only thread is a member or a free agent. That thread has
+/// nothing left to do, and a process ends with its last thread.
+pub fn end_lost_process() -> ! {
+    // SAFETY: the process has one thread, which runs no program code here.
+    unsafe { libc::exit(0) }
 }

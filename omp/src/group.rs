@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::env::{self, ThreadReserve};
-use super::icv::{Icv, NO_THREAD_LIMIT};
+use crate::icv::record::{Icv, NO_THREAD_LIMIT};
 
 /// One free agent; one thread of a team is 1.
 const AGENT: u64 = 1 << 32;

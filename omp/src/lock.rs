@@ -35,7 +35,7 @@ use ult::sanitize::{after, before};
 use ult::sys::sync::CachePadded;
 
 use super::extension::check::{self, WaitTarget};
-use super::task::Task;
+use crate::task::record::Task;
 
 pub mod parking;
 

@@ -9,7 +9,7 @@
 //! other threads only, and the thread that waits starts nothing. With `OMPX_TASK_AWARE_MPI` it
 //! starts other tasks of the team. They need not descend from those that it has suspended, since
 //! these may wait for any of them. So the task scheduling constraint does not bind a thread while
-//! one of its tasks waits so ([`super::queue`] asks [`is_loose`]). For that reason no task waits
+//! one of its tasks waits so ([`super::queue`] asks `is_loose`). For that reason no task waits
 //! below another one on the same stack. A producer with many tasks in its deque is suspended in its
 //! own right, and does not run them by a plain call (`queue::throttle`).
 
@@ -19,8 +19,10 @@ use ult::worker::Worker;
 
 use super::env;
 use super::extension::tools;
-use super::queue;
-use super::thread::{CurrentThread, Thread};
+
+use crate::queue::find;
+use crate::queue::search;
+use crate::thread::current::CurrentThread;
 
 /// Tasks that wait while their threads run others. Each has a stack of its own, which takes two of
 /// the 65,000 mappings that Linux allows.
@@ -60,9 +62,9 @@ pub fn wait_until(ready: &dyn Fn() -> bool) {
 fn help_until(here: CurrentThread, ready: &dyn Fn() -> bool) {
     let help = || {
         // After each task the scheduler is asked whether the wait is over.
-        let seek = |look| queue::find(here.thread, look, &|| false);
+        let seek = |look| find::find(here.thread, look, &|| false);
         ult::sched::wait_polled(ready, Some(&seek), Some(here.team().sleepers()));
-        queue::end_help(here.thread);
+        search::end_help(here.thread);
         here.team().pass_wake_up_on();
     };
     loosely(here, &help, &|| ult::sched::wait_polled(ready, None, None));
@@ -101,11 +103,4 @@ fn loosely(here: CurrentThread, help: &dyn Fn(), alone: &dyn Fn()) {
     }
     // ORDERING: Relaxed; as above.
     WAITING.fetch_sub(1, Ordering::Relaxed);
-}
-
-/// Does a task of the thread wait for something outside, so that it may start any other?
-#[inline]
-pub fn is_loose(thread: &Thread) -> bool {
-    // SAFETY: own thread only: asked in its name.
-    unsafe { thread.own() }.loose != 0
 }

@@ -13,7 +13,7 @@
 //!   ([`is_ganged`]), the scheduler places and orders them. Otherwise they go on the forking
 //!   worker's own deque.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::ptr;
 use std::sync::Once;
 
@@ -22,7 +22,7 @@ use ult::pool;
 use ult::sched::Spin;
 use ult::spawn;
 use ult::stack::promised;
-use ult::worker::{self, Locals};
+use ult::worker::{self};
 
 use super::assemble::{assemble, begin_member, serial_team};
 
@@ -35,12 +35,16 @@ use super::extension::side::LeagueSide;
 use super::extension::tools;
 use super::extension::tools::kinds::ConstructKind;
 use super::group::Group;
-use super::icv::{GangSched, MOST_THREADS, ProcBind};
 use super::report;
 use super::stacks;
 use super::stats;
-use super::team::{Body, Team, TeamKind};
-use super::thread::{CurrentThread, Thread};
+pub use super::team::plan::{ForkedRegion, Strict};
+use crate::icv::binding::ProcBind;
+use crate::icv::record::{GangSched, MOST_THREADS};
+use crate::team::plan::{Body, TeamKind};
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 /// The clauses of a `parallel` construct.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,15 +64,6 @@ pub struct ParallelRequest {
     pub bind_lasts: bool,
 }
 
-/// `num_threads(strict: …)` (6.0 §12.1.2): the reaction to a team that is smaller than requested.
-#[derive(Clone, Copy, Debug)]
-pub struct Strict {
-    /// `severity(fatal)`: the program stops. Otherwise the runtime prints a warning.
-    pub fatal: bool,
-    /// `message`: a C string that lives until the region begins, or null.
-    pub message: *const c_char,
-}
-
 impl Strict {
     #[cold]
     fn complain(self, wanted: u32, got: u32) {
@@ -83,22 +78,6 @@ impl Strict {
         }
         report::warn(format_args!("{what}; the team is smaller"));
     }
-}
-
-/// A region between its fork and its join, as the forking thread sees it.
-pub struct ForkedRegion {
-    team: Box<Team>,
-    outer: Locals,
-    duty: (GangTag, usize),
-    /// Number of threads counted against the contention group's limit.
-    counted: u32,
-    /// Number of stacks promised to the region's threads, see [`stacks`].
-    stacks: u32,
-    /// Number of threads counted against the pool's workers.
-    reserved: usize,
-    /// Is the region counted in [`pool::enter_region`]? True for an outermost active region if the
-    /// program has several initial threads.
-    shares: bool,
 }
 
 /// Runs `body` in a new team. Returns when all threads and tasks of the team have ended.

@@ -24,8 +24,8 @@ use core::ptr;
 
 use ult::sanitize::{after, before};
 
-use super::task::Task;
-use super::team::Team;
+use crate::task::record::Task;
+use crate::team::record::Team;
 
 impl Team {
     /// The event of the barrier after so many, of the tasks that complete before it, and of those

@@ -2,21 +2,8 @@
 //! are in the front of clang's code (`abi/kmpc`); GCC's code combines by itself.
 
 use super::env::{self, ReductionMethod};
-use super::thread::CurrentThread;
-
-/// The way a construct has taken, kept by the thread until its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReductionPath {
-    /// The team has one thread.
-    #[default]
-    Alone,
-    /// One thread after the other, under a lock.
-    Critical,
-    /// Atomic operations.
-    Atomic,
-    /// In the order of thread numbers; this is thread 0.
-    Tree,
-}
+use crate::thread::current::CurrentThread;
+pub use crate::thread::record::ReductionPath;
 
 /// Largest team that combines with atomic operations where both are possible: beyond it they
 /// contend more than a tree waits.

@@ -5,20 +5,23 @@
 //! In the child of a fork the surviving kernel thread keeps its record (it may be in the middle of
 //! a region), but teams that it kept are forgotten: their members do not exist there.
 
-use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Once;
 
-use ult::worker;
+use ult::worker::{self, Locals};
 
 use super::assemble;
 use super::env::{self, Tls};
+pub use super::exit::{finish_at_exit, finish_tasks};
 use super::extension::offload;
 use super::extension::tools;
 use super::parallel;
-use super::team::{Team, TeamKind};
-use super::thread::{CurrentThread, Thread};
+use crate::task::record::Task;
+use crate::team::plan::TeamKind;
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 static PREPARE: Once = Once::new();
 static THREADS: AtomicU32 = AtomicU32::new(0);
@@ -29,6 +32,20 @@ pub fn count() -> u32 {
     THREADS.load(Ordering::Relaxed)
 }
 
+impl CurrentThread {
+    /// The running thread and task. A kernel thread on its first OpenMP call becomes an initial
+    /// thread.
+    #[inline(always)]
+    pub fn get() -> Self {
+        let Locals([thread, task]) = worker::locals();
+        if thread == 0 {
+            return enter();
+        }
+        // SAFETY: as in `CurrentThread::if_known`.
+        unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } }
+    }
+}
+
 /// Makes the calling kernel thread an initial thread.
 #[cold]
 #[inline(never)]
@@ -36,7 +53,7 @@ pub fn enter() -> CurrentThread {
     PREPARE.call_once(prepare);
     let worker = worker::register_current();
     let settings = env::settings();
-    let team = Box::leak(Team::new(1, TeamKind::Ults));
+    let team = Box::leak(Team::new(1, TeamKind::Ults, assemble::NO_SPAWN_GROUP));
     // SAFETY: the team is new; no other thread knows it.
     let plan = unsafe { team.plan_mut() };
     plan.icv = settings.initial;
@@ -106,34 +123,6 @@ extern "C" fn after_fork_in_child() {
     super::lock::free_after_fork();
 }
 
-static FINISHES: Once = Once::new();
-
-/// Promises that the tasks of the calling thread, an initial one, are waited for when the program
-/// ends. Only if its kernel thread is the one that runs `main`.
-pub fn finish_at_exit() -> bool {
-    let is_main = ult::sys::thread::is_main();
-    if is_main {
-        FINISHES.call_once(|| super::exit::call(finish));
-    }
-    is_main
-}
-
-unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
-    finish_tasks(status);
-}
-
-/// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial
-/// task (5.2 §12.6). Not where the program gives up, or is inside of a region. Once it has been
-/// done it is soon done again.
-pub fn finish_tasks(status: c_int) {
-    let Some(here) = CurrentThread::if_known().filter(|_| status == 0) else { return };
-    let team = here.team();
-    if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
-        team.await_quiet(here.thread);
-        offload::host_looks();
-    }
-}
-
 /// The kernel thread ends: its teams are dismissed and its record is freed.
 fn leave() {
     let Some(here) = CurrentThread::if_known() else { return };
@@ -144,7 +133,7 @@ fn leave() {
     if team.has_incomplete_tasks() {
         return; // detached tasks, whose events may be fulfilled at any time: they refer to the team
     }
-    super::agents::end(team);
+    assemble::end_agents(team);
     team.await_visitors();
     tools::region::root_ends(here);
     // SAFETY: own thread only.

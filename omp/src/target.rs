@@ -9,10 +9,10 @@ use super::extension::offload as devices;
 use super::extension::tools;
 use super::extension::tools::device::ToolTarget;
 pub use super::icv::INVALID_DEVICE;
-use super::parallel::ForkedRegion;
 use super::report;
-use super::team::{Body, ON_HOST};
-use super::thread::CurrentThread;
+use crate::team::plan::ForkedRegion;
+use crate::team::plan::{Body, ON_HOST};
+use crate::thread::current::CurrentThread;
 
 /// The device a construct names when it has no `device` clause.
 pub const DEFAULT_DEVICE: i64 = -1;

@@ -9,53 +9,20 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-use ult::worker::Worker;
-
-use super::agents;
+use super::agents::rules as agents;
 use super::extension::check::{self, WaitTarget};
 use super::extension::offload;
 use super::extension::tools;
 use super::extension::tools::kinds::SyncKind;
-use super::task::TaskFlags;
-use super::taskgraph::{self, TaskgraphGraph};
-use super::thread::CurrentThread;
+use super::task::record::TaskFlags;
+use super::taskgraph::recording as taskgraph;
+use super::thread::current::CurrentThread;
+use crate::queue::throttle::run_in_place;
+use record::WAITING;
 
-/// The owner sleeps, or is about to, until the group has no members.
-const WAITING: u64 = 1 << 63;
+pub(crate) mod record;
 
-/// An open taskgroup.
-pub struct Taskgroup {
-    /// The taskgroup around it, null for none.
-    pub outer: *const Taskgroup,
-    /// Incomplete member tasks, and [`WAITING`].
-    members: AtomicU64,
-    cancelled: AtomicBool,
-    /// Made by the runtime for `reduction(task, …)` on a construct: for cancellation it is part of
-    /// the group around it.
-    implied: Cell<bool>,
-    /// The kernel thread of the task that opened the group; of one that is untied, the thread that
-    /// waits at the end.
-    worker: AtomicPtr<Worker>,
-    /// Opened by an untied task, which may wait elsewhere than it opened the group.
-    untied: bool,
-    /// The graph whose tasks its members are; null for none.
-    pub graph: Cell<*const TaskgraphGraph>,
-    /// The reductions of this group, in the format of the front that registered them.
-    pub reductions: Cell<Option<Reductions>>,
-}
-
-/// Reductions registered with a taskgroup. The descriptor belongs to the front.
-#[derive(Clone, Copy)]
-pub enum Reductions {
-    /// LLVM's.
-    Kmpc(*mut ()),
-    /// GCC's array.
-    Gomp(*mut usize),
-}
-
-// SAFETY: `reductions`, `graph` and `implied` are set by the owner before members are created; the
-// rest is atomic or constant.
-unsafe impl Sync for Taskgroup {}
+pub use record::{Reductions, Taskgroup};
 
 /// Opens a taskgroup in the running task.
 pub fn start(here: CurrentThread) -> *const Taskgroup {
@@ -83,7 +50,7 @@ pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
     let Some(open) = (unsafe { group.as_ref() }) else { return };
     tools::wait::end_of(here, SyncKind::Taskgroup, || {
-        super::queue::run_in_place(here, || open.count() == 0, |task| ptr::eq(task.member_of(), group));
+        run_in_place(here, || open.count() == 0, |task| ptr::eq(task.member_of(), group));
         if open.count() != 0 {
             open.wait(here);
         }
@@ -102,11 +69,6 @@ pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
 }
 
 impl Taskgroup {
-    fn count(&self) -> u64 {
-        // ORDERING: Acquire, pairs with `leave`: who sees no members sees what they wrote.
-        self.members.load(Ordering::Acquire) & !WAITING
-    }
-
     #[cold]
     fn wait(&self, here: CurrentThread) {
         let _noted = check::wait_begins(|| WaitTarget::Group(ptr::from_ref(self).addr()));
@@ -116,83 +78,5 @@ impl Taskgroup {
         // place in the word's modification order is what `leave` relies on.
         self.members.fetch_or(WAITING, Ordering::Release);
         here.team().help_until(here.thread, &|| self.count() == 0);
-    }
-
-    /// Does its owner wait for the members?
-    pub fn is_waited_for(&self) -> bool {
-        // ORDERING: Relaxed; only notified.
-        self.members.load(Ordering::Relaxed) & WAITING != 0
-    }
-
-    /// Counts a member.
-    pub fn enter(&self) {
-        // ORDERING: Relaxed; the member is published later, and the creator is itself a member or
-        // the owner.
-        self.members.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A member is complete. The group may be gone when this returns.
-    pub fn leave(&self) {
-        if self.untied {
-            return self.leave_untied();
-        }
-        let worker = self.worker();
-        // ORDERING: AcqRel; Release pairs with `count`. WAITING is set by a read-modify-write of
-        // the same word: either it is seen here, or the owner's next look sees this.
-        if self.members.fetch_sub(1, Ordering::AcqRel) == WAITING | 1 {
-            worker.wake();
-        }
-    }
-
-    /// As [`Taskgroup::leave`], where the worker to wake is known only once its owner waits: reads
-    /// it anew for every value of the count.
-    #[cold]
-    fn leave_untied(&self) {
-        loop {
-            // ORDERING: Acquire, pairs with the Release in `wait`.
-            let seen = self.members.load(Ordering::Acquire);
-            let worker = self.worker();
-            // ORDERING: AcqRel, as in `leave`.
-            if self.members.compare_exchange(seen, seen - 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                if seen == WAITING | 1 {
-                    worker.wake();
-                }
-                return;
-            }
-        }
-    }
-
-    fn worker(&self) -> &'static Worker {
-        // ORDERING: Relaxed; constant, or ordered by the count.
-        let worker = self.worker.load(Ordering::Relaxed);
-        // SAFETY: worker records are never freed.
-        unsafe { &*worker }
-    }
-
-    /// Says that the group was made by the runtime for a construct; by its owner, before it has
-    /// members.
-    pub fn set_implied(&self) {
-        self.implied.set(true);
-    }
-
-    /// The group that the program opened: this one, or the one around it if this one was implied.
-    fn explicit(&self) -> &Self {
-        // SAFETY: the groups around an open one are open.
-        match unsafe { self.outer.as_ref() } {
-            Some(outer) if self.implied.get() => outer.explicit(),
-            _ => self,
-        }
-    }
-
-    /// `cancel taskgroup`: members that have not begun are discarded.
-    pub fn cancel(&self) {
-        // ORDERING: Relaxed; cancellation is observed eventually, it publishes nothing.
-        self.explicit().cancelled.store(true, Ordering::Relaxed);
-    }
-
-    /// Has this group been cancelled?
-    pub fn is_cancelled(&self) -> bool {
-        // ORDERING: Relaxed, as in `cancel`.
-        self.explicit().cancelled.load(Ordering::Relaxed)
     }
 }

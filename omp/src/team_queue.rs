@@ -48,8 +48,8 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
-use super::agents;
-use super::task::{Task, TaskFlags};
+use super::agents::marks::is_pool;
+use super::task::record::{Task, TaskFlags};
 
 /// The team queue, see the module.
 #[derive(Default)]
@@ -125,7 +125,7 @@ impl TeamQueue {
         let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
         let part = match priority > 0 {
             true => &self.urgent,
-            false if agents::is_pool(affinity) => &self.pool,
+            false if is_pool(affinity) => &self.pool,
             false => &self.rest,
         };
         part.put(task, notified);
@@ -405,7 +405,7 @@ mod tests {
         let team_queue = TeamQueue::default();
         let (newest, other, own) = (task(0, false), task(0, false), task(0, false));
         let pool = task(0, false);
-        pool.set_affinity(agents::POOL);
+        pool.set_affinity(crate::agents::marks::POOL);
         let mut seen = TeamQueueSeen::NOTHING;
         team_queue.put(NonNull::from(&own), false);
         assert!(team_queue.take_pool(None, &mut seen).task.is_none());

@@ -5,20 +5,11 @@
 //! the same worker. The exported symbol is in `abi::sched_yield`; nothing of the runtime itself
 //! comes here, it gives up its core by [`ult::sys::thread::give_core`].
 
-use super::thread::Thread;
+use crate::thread::record::Thread;
 
 /// After a call that found no other thread to run, some calls in a row do nothing. Their number is
 /// doubled each time, up to this.
 const MOST_IN_VAIN: u32 = 31;
-
-/// Yields of a thread that found no other thread to run.
-#[derive(Clone, Copy, Default)]
-pub struct InVain {
-    /// Calls to come that do nothing.
-    left: u32,
-    /// How many they were at first.
-    pause: u32,
-}
 
 /// Lets another OpenMP thread of the calling worker run, if there is one: at a switch point of the
 /// runtime that waits for nothing. The caller holds nothing of the runtime.

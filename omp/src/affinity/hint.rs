@@ -14,7 +14,7 @@
 //!   and a thread that never searches again delays no task for good.
 //! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
 //!   team queue, as with stolen tasks.
-//! * For a thread whose inbox is full ([`INBOX_TASKS`]), that has not started, or takes no part in
+//! * For a thread whose inbox is full ([`table::INBOX_TASKS`]), that has not started, or takes no part in
 //!   the region, and for tasks with a priority, the hint is ignored. So data that one thread has
 //!   touched first do not make it the only one that works.
 //!
@@ -28,51 +28,23 @@
 //! * Memory nodes as the finest unit: of two threads that share a cache with no other thread in
 //!   between, only one has the data there.
 
-use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard};
+use core::ptr::NonNull;
 
 use ult::topology::distance::{self, SAME_NODE};
 
-use crate::agents;
-use crate::task::Task;
-use crate::team::{Padded, Team};
-use crate::thread::Thread;
+use crate::agents::calls as agents;
+use crate::agents::marks::is_pool;
+use crate::task::record::Task;
+use crate::team::record::Team;
+use crate::thread::record::Thread;
+use table::HintTable;
 
-/// Tasks that wait in an inbox at most.
-const INBOX_TASKS: u32 = 64;
+pub(crate) mod table;
+
 /// Looks around in vain after which a thread takes from the inbox of another.
 pub const LOOKS_BEFORE_FAR: u32 = 64;
 /// The same if both are on one memory node of several.
 pub const LOOKS_BEFORE_NEAR: u32 = 16;
-
-/// What a team remembers; nothing until a task names data.
-#[derive(Default)]
-pub struct Hints(AtomicPtr<HintTable>);
-
-const SLOTS: usize = 4096;
-
-struct HintTable {
-    /// By hash: the rest of the hash in the upper half, the thread's number in the lower; 0: no
-    /// thread.
-    last: Box<[AtomicU32]>,
-    /// Tasks in all inboxes.
-    waiting: Padded<AtomicU32>,
-    inboxes: Box<[Padded<Inbox>]>,
-}
-
-#[derive(Default)]
-struct Inbox {
-    /// Changed under the lock, read without it.
-    count: AtomicU32,
-    tasks: Mutex<VecDeque<HintQueued>>,
-}
-
-struct HintQueued(NonNull<Task>);
-
-// SAFETY: tasks are Send.
-unsafe impl Send for HintQueued {}
 
 /// What stands for the data at `address`: not 0.
 const fn key(address: usize) -> u32 {
@@ -83,7 +55,7 @@ const fn key(address: usize) -> u32 {
 
 /// A task of `team` that has not been submitted names the data at `address`.
 pub fn name(team: &Team, task: &Task, address: usize) {
-    if team.size() > 1 && !agents::is_pool(task.affinity()) {
+    if team.size() > 1 && !is_pool(task.affinity()) {
         team.hints().make(team.capacity());
         task.set_affinity(key(address));
     }
@@ -92,13 +64,13 @@ pub fn name(team: &Team, task: &Task, address: usize) {
 /// Does the task stand where any other would?
 #[inline]
 pub fn names_no_data(task: &Task) -> bool {
-    task.affinity() == 0 || agents::is_pool(task.affinity())
+    task.affinity() == 0 || is_pool(task.affinity())
 }
 
 /// `thread` begins `task`, which names data: it is the last for them.
 #[cold]
 pub fn remember(thread: &Thread, task: &Task) {
-    if agents::is_pool(task.affinity()) {
+    if is_pool(task.affinity()) {
         agents::begins(thread, task);
     } else if thread.is_agent() {
         // It has no inbox.
@@ -161,120 +133,9 @@ fn is_near(a: &Thread, b: &Thread) -> bool {
     between().is_some_and(|distance| distance <= SAME_NODE)
 }
 
-impl Hints {
-    #[inline(always)]
-    fn table(&self) -> Option<&HintTable> {
-        // ORDERING: Acquire, pairs with the Release in `make`.
-        let table = self.0.load(Ordering::Acquire);
-        // SAFETY: null, or made by `make` and freed with the team.
-        unsafe { table.as_ref() }
-    }
-
-    #[cold]
-    fn make(&self, capacity: u32) {
-        if self.table().is_some() {
-            return;
-        }
-        let new = Box::into_raw(Box::new(HintTable::new(capacity)));
-        // ORDERING: Release, pairs with the Acquire in `table`; who comes second publishes nothing.
-        if self.0.compare_exchange(ptr::null_mut(), new, Ordering::Release, Ordering::Relaxed).is_err() {
-            // SAFETY: made above, and no other thread has seen it.
-            drop(unsafe { Box::from_raw(new) });
-        }
-    }
-
-    /// Does a task wait in an inbox?
-    pub fn has_tasks(&self) -> bool {
-        self.table().is_some_and(HintTable::has_tasks)
-    }
-}
-
-impl Drop for Hints {
-    fn drop(&mut self) {
-        let table = *self.0.get_mut();
-        if !table.is_null() {
-            // SAFETY: `make` made it from a Box, and no thread uses the team any more.
-            drop(unsafe { Box::from_raw(table) });
-        }
-    }
-}
-
-impl HintTable {
-    fn new(capacity: u32) -> Self {
-        Self {
-            last: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
-            waiting: Padded(AtomicU32::new(0)),
-            inboxes: (0..capacity).map(|_| Padded(Inbox::default())).collect(),
-        }
-    }
-
-    /// Where a key is noted, and the part of it that is noted there.
-    fn slot(&self, key: u32) -> (&AtomicU32, u32) {
-        (&self.last[key as usize / (u32::MAX as usize / SLOTS + 1)], (key << 12 | 1 << 16) & 0xFFFF_0000)
-    }
-
-    fn remember(&self, key: u32, num: u32) {
-        let (slot, tag) = self.slot(key);
-        // ORDERING: Relaxed, both; a hint.
-        if slot.load(Ordering::Relaxed) != tag | num {
-            slot.store(tag | num, Ordering::Relaxed);
-        }
-    }
-
-    fn last(&self, key: u32) -> Option<u32> {
-        let (slot, tag) = self.slot(key);
-        // ORDERING: Relaxed; a hint.
-        let noted = slot.load(Ordering::Relaxed);
-        (noted & 0xFFFF_0000 == tag).then_some(noted & 0xFFFF)
-    }
-
-    #[inline(always)]
-    fn has_tasks(&self) -> bool {
-        // ORDERING: Relaxed; a wake-up that follows a task comes after a full fence, see
-        // `Team::wake_for`.
-        self.waiting.0.load(Ordering::Relaxed) != 0
-    }
-
-    /// False, with nothing done, if the inbox is full.
-    fn put(&self, num: u32, task: NonNull<Task>) -> bool {
-        let inbox = &self.inboxes[num as usize].0;
-        // ORDERING: Relaxed; a limit.
-        if inbox.count.load(Ordering::Relaxed) >= INBOX_TASKS {
-            return false;
-        }
-        let _away = ult::sanitize::look_away();
-        let mut tasks = inbox.lock();
-        tasks.push_back(HintQueued(task));
-        // ORDERING: Relaxed, both; who is woken sees them by the fence in `Team::wake_for`, the
-        // lock publishes the task.
-        inbox.count.fetch_add(1, Ordering::Relaxed);
-        self.waiting.0.fetch_add(1, Ordering::Relaxed);
-        true
-    }
-
-    fn take(&self, num: u32) -> Option<NonNull<Task>> {
-        let inbox = &self.inboxes.get(num as usize)?.0;
-        // ORDERING: Relaxed; as in `has_tasks`.
-        if inbox.count.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        let _away = ult::sanitize::look_away();
-        let task = inbox.lock().pop_front()?;
-        // ORDERING: Relaxed, both; a task that is taken needs no announcement.
-        inbox.count.fetch_sub(1, Ordering::Relaxed);
-        self.waiting.0.fetch_sub(1, Ordering::Relaxed);
-        Some(task.0)
-    }
-}
-
-impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<HintQueued>> {
-        self.tasks.lock().unwrap_or_else(|e| e.into_inner())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::table::INBOX_TASKS;
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use core::ffi::c_char;
 
-use super::{Facts, copy_out, copy_out_fortran, expand};
+use crate::affinity::format::{Facts, copy_out, copy_out_fortran, expand};
 
 const FACTS: Facts<'_> = Facts {
     team_num: 1,

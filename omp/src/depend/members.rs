@@ -15,7 +15,7 @@ use core::ptr::{self, NonNull};
 use ult::blocks;
 
 use super::super::report;
-use super::node::TableRef;
+use super::record::TableRef;
 
 /// Members that are stored in place.
 const IN_PLACE: usize = 2;
@@ -164,7 +164,7 @@ impl Drop for Members {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node::{Node, NodeGoal};
+    use super::super::record::{Node, NodeGoal};
     use super::*;
 
     #[test]

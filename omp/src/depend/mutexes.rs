@@ -15,23 +15,10 @@
 //!   they cannot start).
 
 use core::ptr;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard};
+use std::sync::{Arc, MutexGuard};
 
-use super::super::extension::check;
-use super::node::{Node, NodeRef, Rare};
-
-/// The mutex of one address, for its `mutexinoutset` sets.
-#[derive(Default)]
-pub(super) struct MutexesMutex {
-    state: StdMutex<MutexesState>,
-}
-
-#[derive(Default)]
-struct MutexesState {
-    held: bool,
-    line: VecDeque<NodeRef>,
-}
+use super::record::{MutexesMutex, MutexesState, Node, NodeRef, Rare};
+use crate::extension::check;
 
 impl MutexesMutex {
     fn lock(&self) -> MutexGuard<'_, MutexesState> {

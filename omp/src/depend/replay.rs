@@ -6,10 +6,13 @@
 use core::ptr::NonNull;
 
 use super::super::extension::tools;
-use super::super::queue;
-use super::super::task::{self, Task};
-use super::super::thread::CurrentThread;
-use super::node::{Node, NodeGoal, TableRef};
+
+use super::record::{Node, NodeGoal, TableRef};
+use crate::queue::push;
+use crate::queue::throttle;
+use crate::task::constructs;
+use crate::task::record::Task;
+use crate::thread::current::CurrentThread;
 
 /// The neighbours of a task in the graph.
 pub struct Links<'a> {
@@ -44,13 +47,13 @@ fn launch(
     nodes: &[Option<TableRef>],
 ) -> Option<TableRef> {
     if links.before.is_empty() && !links.is_waited_for {
-        task::defer(here, task);
+        constructs::defer(here, task);
         return None;
     }
     // SAFETY: the task belongs to this thread until it is pushed, or until its last predecessor
     // completes.
     let fresh = unsafe { task.as_ref() };
-    task::announce(here, fresh);
+    constructs::announce(here, fresh);
     let (node, entered) = Node::new(NodeGoal::Task(task));
     if tools::is_on() {
         entered.get().set_mark(tools::task::mark(fresh));
@@ -62,8 +65,8 @@ fn launch(
         }
     }
     if entered.get().release_guard() {
-        queue::push(here.thread, task);
+        push::push(here.thread, task);
     }
-    queue::throttle(here);
+    throttle::throttle(here);
     links.is_waited_for.then_some(entered)
 }

@@ -223,9 +223,9 @@ impl AddressSlots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::DependenceKind;
-    use super::super::node::{Node, NodeGoal};
+    use super::super::record::{Node, NodeGoal};
     use super::*;
+    use crate::depend::dependence::DependenceKind;
 
     /// Enters a task at each address; each task for which `is_complete` returns true completes at
     /// once. Returns the forgotten addresses.

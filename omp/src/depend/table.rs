@@ -10,12 +10,11 @@ use core::ptr::NonNull;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::task::Task;
 use super::members::Members;
-use super::mutexes::MutexesMutex;
-use super::node::TableRef;
+use super::record::{MutexesMutex, TableRef};
 use super::slots::AddressSlots;
-use super::{Dependence, DependenceKind};
+use crate::depend::dependence::{Dependence, DependenceKind};
+use crate::task::record::Task;
 
 /// The dependences among one task's children.
 #[derive(Default)]
@@ -47,25 +46,26 @@ impl DependTable {
     #[allow(clippy::mut_from_ref, reason = "a table belongs to the running task; callers do not nest")]
     pub(super) fn of(task: &Task) -> &mut Self {
         let table = task.children_depend.get().unwrap_or_else(|| {
-            let fresh = NonNull::from(Box::leak(Box::default()));
-            task.children_depend.set(Some(fresh));
-            fresh
+            let fresh = NonNull::<Self>::from(Box::leak(Box::default()));
+            task.children_depend.set(Some(fresh.cast()));
+            fresh.cast()
         });
-        // SAFETY: only the generating task, which is running here, uses its table.
-        unsafe { &mut *table.as_ptr() }
+        // SAFETY: only the generating task, which is running here, uses its table, and only this file
+        // writes the pointer.
+        unsafe { &mut *table.cast::<Self>().as_ptr() }
     }
 
     /// Returns the running task's table, if there is one.
     pub(super) fn if_any(task: &Task) -> Option<&Self> {
         // SAFETY: only the generating task, which is running here, uses its table.
-        task.children_depend.get().map(|table| unsafe { table.as_ref() })
+        task.children_depend.get().map(|table| unsafe { table.cast::<Self>().as_ref() })
     }
 
     /// Frees the table of a task that generates no more children.
-    pub fn discard(slot: &Cell<Option<NonNull<Self>>>) {
+    pub fn discard(slot: &Cell<Option<NonNull<()>>>) {
         if let Some(table) = slot.take() {
             // SAFETY: the table came from a Box and the slot was its only owner.
-            drop(unsafe { Box::from_raw(table.as_ptr()) });
+            drop(unsafe { Box::from_raw(table.cast::<Self>().as_ptr()) });
         }
     }
 

@@ -214,7 +214,8 @@ pub(super) mod tests {
     pub(crate) use super::super::made_up::{build, machine};
     use super::super::types::{SpinSetting, WaitPolicy};
     use super::*;
-    use crate::icv::{NO_THREAD_LIMIT, ProcBind};
+    use crate::icv::binding::ProcBind;
+    use crate::icv::record::NO_THREAD_LIMIT;
 
     pub(crate) fn good(pairs: &[(&str, &str)]) -> Settings {
         let (settings, complaints) = build(pairs);

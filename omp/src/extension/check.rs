@@ -19,9 +19,10 @@ use ult::watch;
 
 use super::{CHECK_WATCHES, linked};
 use crate::env;
-use crate::task::Task;
-use crate::team::Team;
-use crate::thread::{CurrentThread, Thread};
+use crate::task::record::Task;
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 /// Which call of compiled code has come to a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

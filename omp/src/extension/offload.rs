@@ -5,22 +5,15 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::super::depend::Dependence;
 use super::super::env::PolicyName;
-use super::super::stats::Counters;
-use super::super::task::{Task, TaskFlags};
-use super::super::thread::CurrentThread;
 use super::linked;
 use super::memory::DeviceMemory;
+pub use super::side::{NodeMark, QueuedWork};
 use super::tools::device::ToolDevice;
-
-/// What devices keep with a dependence node. Only they know what it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeMark(pub u64);
-
-/// Where the work is that a task has queued on a device. Only devices know what it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueuedWork(pub [u64; 2]);
+use crate::depend::dependence::Dependence;
+use crate::stats::counters::Counters;
+use crate::task::record::{Task, TaskFlags};
+use crate::thread::current::CurrentThread;
 
 /// Calls a function with each item of a task's `depend` clauses, in their order.
 pub type Items<'a> = dyn Fn(&mut dyn FnMut(Dependence)) + 'a;

@@ -13,6 +13,24 @@
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
+/// What devices keep with a dependence node. Only they know what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeMark(pub u64);
+
+/// Where the work is that a task has queued on a device. Only devices know what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuedWork(pub [u64; 2]);
+
+/// What the extension keeps of a task that others wait for, and which may be gone when that is
+/// reported.
+#[derive(Clone, Copy, Default)]
+pub struct TaskMark {
+    /// The extension's.
+    pub word: u64,
+    /// The extension's.
+    pub number: u64,
+}
+
 /// A record that lies in a [`SideBlock`].
 ///
 /// # Safety

@@ -35,11 +35,14 @@ use ult::watch;
 
 use super::linked;
 use super::side::{BeginToken, LeagueSide};
-use crate::depend::Dependence;
+use crate::depend::dependence::Dependence;
 use crate::env::Settings;
-use crate::task::Task;
-use crate::team::Team;
-use crate::thread::{CurrentThread, Thread};
+use crate::task::record::Task;
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
+
+pub use super::side::TaskMark;
 
 pub mod device;
 pub mod frame;
@@ -92,16 +95,6 @@ pub fn look_for_tool() {
 /// May there be a tool in the process? See [`Tools::may_find_tool`].
 pub fn may_find_tool() -> bool {
     linked().tools.may_find_tool()
-}
-
-/// What the extension keeps of a task that others wait for, and which may be gone when that is
-/// reported.
-#[derive(Clone, Copy, Default)]
-pub struct TaskMark {
-    /// The extension's.
-    pub word: u64,
-    /// The extension's.
-    pub number: u64,
 }
 
 /// What the host's OpenMP tells tools and the trace, and asks them. By default nothing is done.

@@ -28,7 +28,7 @@ pub const MOST_THREADS: u32 = 0xFFFF;
 /// The control variables of which each task has its own copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icv {
-    /// `def-allocator-var` (implicit task scope): an allocator handle, see [`super::alloc`].
+    /// `def-allocator-var` (implicit task scope): an allocator handle, see [`crate::alloc`].
     pub def_allocator: usize,
     /// `run-sched-var`: the meaning of `schedule(runtime)`.
     pub run_sched: Sched,

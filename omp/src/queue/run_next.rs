@@ -13,10 +13,12 @@
 
 use core::ptr::NonNull;
 
-use super::super::affinity::hint;
-use super::super::task::Task;
-use super::super::thread::Thread;
-use super::{allowed, near, push};
+use super::push::push;
+use super::rules::allowed;
+use super::search::near;
+use crate::affinity::hint;
+use crate::task::record::Task;
+use crate::thread::record::Thread;
 
 /// Pushes the task of the thread's run-next slot to the thread's queues. If the slot is empty, the
 /// function does nothing.

@@ -9,17 +9,22 @@ use core::sync::atomic::Ordering;
 
 use ult::watch;
 
-use super::super::agents;
 use super::super::env;
 use super::super::extension::check::{self, WaitTarget};
 use super::super::extension::offload;
 use super::super::extension::tools;
 use super::super::extension::tools::kinds::SyncKind;
-use super::super::taskgraph;
-use super::super::thread::CurrentThread;
-use super::super::{queue, races, yielding};
-use super::counts::WAITING;
-use super::{Task, TaskFlags, run_at_once};
+
+use super::super::races;
+use super::super::yielding;
+use super::record::WAITING;
+use crate::agents::rules;
+use crate::queue::push;
+use crate::queue::throttle;
+use crate::task::life::run_at_once;
+use crate::task::record::{Task, TaskFlags};
+use crate::taskgraph::recording;
+use crate::thread::current::CurrentThread;
 
 /// Makes a task that [`Task::allocate`] returned known: parent, taskgroup and team count it. Its
 /// dependences, if any, must be entered after this call and before the task is pushed.
@@ -72,15 +77,15 @@ pub fn defer(here: CurrentThread, task: NonNull<Task>) {
 pub fn defer_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task belongs to the caller until it is published.
     announce_as::<WATCHED>(here, unsafe { task.as_ref() });
-    queue::push(here.thread, task);
-    queue::throttle(here);
+    push::push(here.thread, task);
+    throttle::throttle(here);
 }
 
 /// Returns true if a task with these properties, which could be deferred, is to be run at once,
 /// because the other threads have enough to do.
 #[inline(always)]
 pub fn has_enough(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool {
-    queue::is_saturated(here.thread) && has_enough_for(here, flags, priority)
+    throttle::is_saturated(here.thread) && has_enough_for(here, flags, priority)
 }
 
 #[cold]
@@ -92,14 +97,14 @@ fn has_enough_for(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool 
     if flags.has(TaskFlags::UNTIED) {
         // Parts of an untied task may run on other threads, so the task is queued. The creator
         // makes room for it.
-        queue::make_room(here);
+        throttle::make_room(here);
         return false;
     }
     if !is_shallow(here) {
-        queue::make_room(here);
+        throttle::make_room(here);
         return false;
     }
-    queue::stays_saturated(here.thread)
+    throttle::stays_saturated(here.thread)
 }
 
 /// Bytes of stack that nested tasks may take in all if each is run at once by the one before,
@@ -137,7 +142,7 @@ pub fn is_deep(here: CurrentThread) -> bool {
 /// its thread is alone in its team. In the second case a child for free agents is not run at once.
 #[inline(always)]
 pub fn is_included(here: CurrentThread) -> bool {
-    let is_for_agents = || here.task.flags().has(TaskFlags::POOLS) && agents::are_wished_for(here);
+    let is_for_agents = || here.task.flags().has(TaskFlags::POOLS) && rules::are_wished_for(here);
     here.thread.includes.get() && !is_for_agents() || here.task.flags().has(TaskFlags::FINAL)
 }
 
@@ -151,7 +156,7 @@ pub fn includes(here: CurrentThread, flags: TaskFlags) -> bool {
 
 /// Returns true if the creator may continue while such a child is not complete. The end of a region
 /// waits for the region's tasks. The end of the program waits for the tasks of the kernel thread
-/// that runs `main` ([`super::super::root::finish_at_exit`]). Any other kernel thread of the
+/// that runs `main` ([`crate::exit::finish_at_exit`]). Any other kernel thread of the
 /// program may end at any time.
 #[cold]
 fn goes_on_beside_others(here: CurrentThread, flags: TaskFlags) -> bool {
@@ -163,7 +168,7 @@ fn goes_on_beside_others(here: CurrentThread, flags: TaskFlags) -> bool {
     }
     let team = here.thread.team();
     !here.task.flags().has(TaskFlags::FINAL)
-        && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
+        && (!team.plan().parent_thread.is_null() || crate::exit::finish_at_exit())
 }
 
 /// Runs a child with these properties that has been deferred, or will be when it is ready. A thread
@@ -172,7 +177,7 @@ fn goes_on_beside_others(here: CurrentThread, flags: TaskFlags) -> bool {
 #[inline(always)]
 pub fn set_off(here: CurrentThread, flags: TaskFlags) {
     if flags.has(TaskFlags::OFFLOADED) && here.thread.team().size() == 1 {
-        queue::run_some(here, 1);
+        throttle::run_some(here, 1);
     }
 }
 
@@ -185,7 +190,7 @@ pub fn taskwait(here: CurrentThread) {
         join_children(here);
         offload::host_looks();
     }
-    taskgraph::joined(here, taskgraph::RecordedWait::Children);
+    recording::joined(here, recording::RecordedWait::Children);
 }
 
 #[cold]
@@ -212,7 +217,7 @@ fn join_children(here: CurrentThread) {
 #[cold]
 fn wait_for_children(here: CurrentThread) {
     let task = here.task;
-    queue::run_in_place(here, || task.children() == 0, |child| ptr::eq(child.parent.get(), task));
+    throttle::run_in_place(here, || task.children() == 0, |child| ptr::eq(child.parent.get(), task));
     if task.children() == 0 {
         return;
     }
@@ -242,7 +247,7 @@ pub fn taskyield(here: CurrentThread) {
 #[inline(never)]
 fn yield_to_tasks(here: CurrentThread) {
     tools::task::yields(here, || {
-        queue::run_some(here, 1);
+        throttle::run_some(here, 1);
         yielding::let_others_run_now_and_then(here.thread);
     });
 }

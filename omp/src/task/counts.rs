@@ -20,25 +20,12 @@ use core::sync::atomic::Ordering;
 
 use ult::blocks;
 
-use super::super::depend::Node;
-use super::super::thread::Thread;
-use super::{Task, TaskFlags};
+use super::record::{BIAS, CHILD, CHILDREN, FRESH, REFERENCE, Spares, Task, TaskFlags, WAITING};
+use crate::depend::record::Node;
+use crate::thread::record::Thread;
 
-/// One child's share of [`Task::counts`]: one reference and one incomplete child.
-pub(super) const CHILD: u64 = REFERENCE + 1;
-/// One reference.
-pub(super) const REFERENCE: u64 = 1 << 32;
-/// The mask of the incomplete children.
-const CHILDREN: u64 = REFERENCE - 1;
-/// The bias: so many children too many, less the pending ones, are in the word of a task that has
-/// not ended. The bias is larger than the number of pending children can be.
-pub(super) const BIAS: u64 = 1 << 24;
-/// The word of a task that has had no children yet.
-pub(super) const FRESH: u64 = REFERENCE + BIAS * CHILD;
 /// Pending children from which on they are added to the word.
 const MOST_PENDING: u32 = 1 << 20;
-/// The bit of a task that sleeps, or is about to sleep, until it has no incomplete children.
-pub(super) const WAITING: u64 = 1 << 63;
 
 impl Task {
     /// Returns the number of incomplete children. Only the task itself calls this, before its end.
@@ -123,7 +110,7 @@ impl Task {
 }
 
 /// Takes the task off its parent's incomplete children and drops the task's own reference. `thread`
-/// has the same meaning as in [`complete`].
+/// has the same meaning as in `life::complete`.
 ///
 /// # Safety
 /// The task is complete, and the caller does not touch it afterwards.
@@ -287,5 +274,14 @@ pub(super) unsafe fn free(task: *mut Task) {
         }
         let size = size_of::<Task>() + (*task).payload.get();
         blocks::release(NonNull::new_unchecked(task).cast(), size);
+    }
+}
+
+impl Drop for Spares {
+    fn drop(&mut self) {
+        while let Some(task) = self.take() {
+            // SAFETY: no thread refers to it (*as new*).
+            unsafe { free(task.as_ptr()) };
+        }
     }
 }

@@ -11,18 +11,26 @@ use ult::sched::Job;
 use ult::watch;
 
 use super::super::affinity::hint;
-use super::super::agents;
-use super::super::depend::{self, DependTable};
+
 use super::super::extension::check;
 use super::super::extension::offload;
 use super::super::extension::tools;
 use super::super::extension::tools::kinds::{TaskStatus, cancelled};
-use super::super::queue;
+use crate::depend::table::DependTable;
+
 use super::super::races;
-use super::super::taskgroup::Taskgroup;
-use super::super::thread::{CurrentThread, Thread};
-use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
-use super::{Task, TaskFlags, announce};
+use super::counts::{free, leave_parent, leave_uncounted};
+use super::record::REFERENCE;
+use crate::agents::calls;
+use crate::depend::completing;
+use crate::queue::push;
+use crate::queue::run_next;
+use crate::queue::search;
+use crate::task::constructs::announce;
+use crate::task::record::{Task, TaskFlags};
+use crate::taskgroup::record::Taskgroup;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 /// Bits in the state of a detachable task's event. The thread that sets the second bit completes
 /// the task.
@@ -34,7 +42,7 @@ const EVENT_FULFILLED: u32 = 2;
 pub fn run_undeferred(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task belongs to the caller; `execute` frees it when no thread refers to it any
     // more.
-    queue::push_ready(here.thread, unsafe { execute(here.thread, task, true, here.task.base.get()) });
+    run_next::push_ready(here.thread, unsafe { execute(here.thread, task, true, here.task.base.get()) });
 }
 
 /// Runs a new task at once on the stack of its creator, to its end. Completes it, unless its event
@@ -145,7 +153,7 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
         DependTable::discard(&task.children_depend);
         if let Some(node) = task.node.get() {
             races::task_ends(task);
-            queue::push_ready(thread, depend::complete(node, Some(thread), task.team()));
+            run_next::push_ready(thread, completing::complete(node, Some(thread), task.team()));
         }
         leave_uncounted(task);
     }
@@ -159,7 +167,7 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
 /// may start it.
 pub unsafe fn run_taken(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: as the caller promises.
-    queue::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
+    run_next::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
 }
 
 /// Makes the job form of [`execute`]. The argument of the job is the task, and the thread is the
@@ -197,14 +205,14 @@ unsafe fn run_late_job(data: *mut ()) {
         CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter();
         let mut next = Some(task);
         while let Some(task) = next {
-            next = execute(&*thread, task, false, 0).filter(|&ready| queue::follows_late(&*thread, ready));
+            next = execute(&*thread, task, false, 0).filter(|&ready| run_next::follows_late(&*thread, ready));
         }
         (*thread).team().notify_closer();
     }
     ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
 }
 
-/// Runs a task that [`queue::find`] has found; other tasks may follow it. Then notifies the closer
+/// Runs a task that [`crate::queue::find`] has found; other tasks may follow it. Then notifies the closer
 /// of a barrier, which may wait for the last of these tasks. This worker may run the code of
 /// another thread next, for any length of time.
 unsafe fn run_jobs(data: *mut ()) {
@@ -213,13 +221,13 @@ unsafe fn run_jobs(data: *mut ()) {
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
-        let number = queue::help_number(&*thread);
+        let number = search::help_number(&*thread);
         CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
         let mut next = Some(task);
         while let Some(task) = next {
             next = match execute(&*thread, task, false, 0) {
-                Some(ready) => queue::follow(&*thread, number, ready),
-                None => queue::next_in_place(&*thread, number),
+                Some(ready) => run_next::follow(&*thread, number, ready),
+                None => search::next_in_place(&*thread, number),
             };
         }
         (*thread).team().notify_closer();
@@ -301,7 +309,7 @@ unsafe fn execute_as<const WATCHED: bool>(
     if WATCHED {
         ult::sanitize::before(task_ref); // the next part comes after this one
     }
-    queue::push(thread, task);
+    push::push(thread, task);
     None
 }
 
@@ -425,7 +433,7 @@ fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
         offload::task_ends();
     }
     if flags.has(TaskFlags::POOL) {
-        agents::ends(thread);
+        calls::ends(thread);
     }
 }
 
@@ -435,7 +443,7 @@ fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
 /// Called once per task, by the thread that ran it (or skipped it).
 pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: as the caller promises.
-    queue::push_ready(thread, unsafe { finish::<true>(thread, task) });
+    run_next::push_ready(thread, unsafe { finish::<true>(thread, task) });
 }
 
 /// As [`body_done`]. Returns the task that is in the thread's run-next slot at the end.
@@ -516,7 +524,7 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     // SAFETY: both conditions hold.
     let run_next = unsafe { complete(thread, task) };
     if let Some(thread) = thread {
-        queue::push_ready(thread, run_next);
+        run_next::push_ready(thread, run_next);
     }
 }
 
@@ -531,7 +539,7 @@ unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) -> Option<NonNu
     // SAFETY: the task's own reference keeps the task alive until `leave_parent`.
     let t = unsafe { task.as_ref() };
     let team = t.team.get();
-    let run_next = t.node.get().and_then(|node| depend::complete(node, thread, t.team()));
+    let run_next = t.node.get().and_then(|node| completing::complete(node, thread, t.team()));
     // SAFETY: the taskgroup ends only when this task has left it.
     if let Some(group) = unsafe { t.member_of.get().as_ref() } {
         group.leave();

@@ -14,7 +14,7 @@ use core::ptr::{self, NonNull};
 use core::slice;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
-use super::Task;
+use super::record::Task;
 
 /// The tasks, oldest first.
 pub struct Tied {

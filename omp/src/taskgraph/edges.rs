@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::depend::{Dependence, DependenceKind};
+use crate::depend::dependence::{Dependence, DependenceKind};
 
 /// What has been named so far.
 #[derive(Default)]

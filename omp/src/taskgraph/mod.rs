@@ -4,6 +4,7 @@
 //! | file | what lives there |
 //! |---|---|
 //! | here | what a graph is, its beginning and its end |
+//! | `record` | its fields |
 //! | `recording` | what the program's tasks leave in it the first time |
 //! | `edges` | whom they wait for, found from their dependences once |
 //!
@@ -27,71 +28,29 @@
 //! * Graphs that include descendants beyond the recording task's own children: their tasks make
 //!   them anew, which 6.0 leaves to the implementation.
 
-use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 
-use super::agents;
-use super::depend::{self, Links};
+use super::agents::rules as agents;
+use super::depend::entering;
+use super::depend::replay::{Links, replay};
 use super::extension::offload;
 use super::extension::tools;
-use super::task::{self, RunFn, Task, TaskFlags};
-use super::taskgroup::{self, Taskgroup};
-use super::thread::CurrentThread;
+use super::task::constructs;
+use super::task::record::{Task, TaskFlags};
+use super::taskgroup;
+use super::taskgroup::record::Taskgroup;
+use super::thread::current::CurrentThread;
 
 mod edges;
-mod recording;
+pub(crate) mod record;
+pub(crate) mod recording;
 
-pub use recording::{RecordedWait, Relocate, joined, made, record, spoil};
+pub use record::{Relocate, TaskgraphGraph};
+pub use recording::{RecordedWait, joined, made, record, spoil};
 
-use recording::Recording;
-
-/// A graph (`ompx_taskgraph_t`).
-#[derive(Default)]
-pub struct TaskgraphGraph {
-    /// A task is between its beginning and its end.
-    busy: AtomicBool,
-    state: Cell<TaskgraphState>,
-    tasks: UnsafeCell<Vec<Phase>>,
-    recording: UnsafeCell<Recording>,
-}
-
-// SAFETY: all but `busy` is touched only by the task that has set it, until that takes it back.
-unsafe impl Sync for TaskgraphGraph {}
-
-/// Tasks that a `taskwait` of the recording task divides from the next ones.
-type Phase = Vec<Recorded>;
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum TaskgraphState {
-    /// Nothing has been written down yet.
-    #[default]
-    New,
-    /// Its tasks are being written down.
-    Recording,
-    /// It can be run.
-    Ready,
-    /// It cannot.
-    Unfit,
-}
-
-/// A task as it was when it was made.
-struct Recorded {
-    run: RunFn,
-    flags: TaskFlags,
-    priority: i32,
-    affinity: u32,
-    front: [usize; 2],
-    relocate: Relocate,
-    /// Where its data were.
-    from: usize,
-    /// Its data, in words.
-    data: Box<[u64]>,
-    /// The tasks of its phase that it waits for.
-    before: Vec<u32>,
-    /// Do others wait for it?
-    is_waited_for: bool,
-}
+use record::{Recorded, TaskgraphState};
+use recording::has_reductions;
 
 /// What the running task has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +75,7 @@ impl TaskgraphGraph {
         unsafe { &*group }.graph.set(self);
         match self.state.get() {
             // Its tasks are not entered in the table of those that were made before.
-            TaskgraphState::Ready if !depend::has_live_children(here) => {
+            TaskgraphState::Ready if !entering::has_live_children(here) => {
                 self.launch(here);
                 return TaskgraphBegun::Made;
             }
@@ -165,32 +124,20 @@ impl TaskgraphGraph {
         let phases = unsafe { &*self.tasks.get() };
         for (number, phase) in phases.iter().enumerate() {
             if number > 0 {
-                task::taskwait(here);
+                constructs::taskwait(here);
             }
             let links =
                 |at: usize| Links { before: &phase[at].before, is_waited_for: phase[at].is_waited_for };
-            depend::replay(here, phase.len(), |at| phase[at].make(here), links);
+            replay(here, phase.len(), |at| phase[at].make(here), links);
         }
     }
 }
 
 /// Are tasks made here as everywhere, and do they depend on nothing that a graph does not know?
 fn is_recordable(here: CurrentThread, group: *const Taskgroup) -> bool {
-    let is_plain =
-        !task::is_included(here) && !here.task.flags().has_any(TaskFlags::RECORDS.with(TaskFlags::WISHES));
+    let is_plain = !constructs::is_included(here)
+        && !here.task.flags().has_any(TaskFlags::RECORDS.with(TaskFlags::WISHES));
     is_plain && !offload::is_used() && !has_reductions(group)
-}
-
-/// Has one of the open taskgroups reductions? Tasks keep its address with their data.
-fn has_reductions(mut group: *const Taskgroup) -> bool {
-    // SAFETY: the taskgroups around an open one are open.
-    while let Some(open) = unsafe { group.as_ref() } {
-        if open.reductions.get().is_some() {
-            return true;
-        }
-        group = open.outer;
-    }
-    false
 }
 
 impl Recorded {

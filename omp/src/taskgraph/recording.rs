@@ -1,15 +1,12 @@
 //! What the tasks of a graph leave in it the first time: the recording task tells of each child
 //! that it makes.
 
-use super::super::depend::Dependence;
-use super::super::task::{Task, TaskFlags};
-use super::super::thread::CurrentThread;
 use super::edges::Edges;
-use super::{Phase, Recorded, TaskgraphGraph, TaskgraphState, has_reductions};
-
-/// Puts right what a copy of a task's data knows of its own place: `(copy, where the data were, how
-/// many bytes)`. The front's; two front words are copied, too.
-pub type Relocate = unsafe fn(&Task, usize, usize);
+use super::record::{Phase, Recorded, Recording, Relocate, TaskgraphGraph, TaskgraphState};
+use crate::depend::dependence::Dependence;
+use crate::task::record::{Task, TaskFlags};
+use crate::taskgroup::record::Taskgroup;
+use crate::thread::current::CurrentThread;
 
 /// What a task may be and be written down.
 const KNOWN: TaskFlags = TaskFlags::EXPLICIT
@@ -17,17 +14,6 @@ const KNOWN: TaskFlags = TaskFlags::EXPLICIT
     .with(TaskFlags::FINAL)
     .with(TaskFlags::SIDE)
     .with(TaskFlags::EXTENSIONS);
-
-/// What has been written down.
-#[derive(Default)]
-pub(super) struct Recording {
-    phases: Vec<Phase>,
-    phase: Phase,
-    edges: Edges,
-    /// Children that have been made, and how many of them stand here.
-    made: u64,
-    written: u64,
-}
 
 impl Recording {
     /// Everything, if that is everything.
@@ -172,4 +158,16 @@ fn joined_cold(here: CurrentThread, wait: RecordedWait) {
 #[cold]
 pub fn spoil(task: &Task) {
     made(task); // one that is never written
+}
+
+/// Has one of the open taskgroups reductions? Tasks keep its address with their data.
+pub(super) fn has_reductions(mut group: *const Taskgroup) -> bool {
+    // SAFETY: the taskgroups around an open one are open.
+    while let Some(open) = unsafe { group.as_ref() } {
+        if open.reductions.get().is_some() {
+            return true;
+        }
+        group = open.outer;
+    }
+    false
 }

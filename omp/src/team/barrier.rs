@@ -18,8 +18,10 @@ use super::super::extension::check::{self, BarrierKind};
 use super::super::extension::offload;
 use super::super::extension::tools;
 use super::super::extension::tools::kinds::SyncKind;
-use super::super::thread::{CurrentThread, Thread};
-use super::{Team, TeamKind};
+use crate::team::plan::TeamKind;
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 impl Team {
     /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before

@@ -19,11 +19,13 @@ use ult::gang::GangTag;
 use ult::sanitize::{after, before};
 use ult::worker::Worker;
 
-use super::super::agents;
 use super::super::assemble;
-use super::super::thread::Thread;
 use super::waiting::WaitSite;
-use super::{Team, TeamKind};
+use crate::agents::calls;
+use crate::extension::tools;
+use crate::team::plan::TeamKind;
+use crate::team::record::Team;
+use crate::thread::record::Thread;
 
 /// One member that is present, in `Team::ending`. Derived: the count of present members is the low
 /// half of the word.
@@ -33,6 +35,22 @@ const PRESENT: u64 = 1;
 const JOINED: u64 = 1 << 32;
 
 impl Team {
+    /// Detaches and frees the member records. The members must have left.
+    pub fn free_members(&self) {
+        for slot in &self.slots {
+            // ORDERING: Acquire, as in `thread`.
+            let thread = slot.swap(ptr::null_mut(), Ordering::Acquire);
+            if !thread.is_null() {
+                // SAFETY: a member, which has left.
+                tools::region::worker_is_freed(unsafe { &*thread });
+                // SAFETY: `attach` made it from a Box; the member has left.
+                drop(unsafe { Box::from_raw(thread) });
+            }
+        }
+        self.attached.set(0);
+        self.free_agents();
+    }
+
     /// The gang of the region.
     #[inline(always)]
     pub fn gang(&self) -> GangTag {
@@ -139,7 +157,7 @@ impl Team {
         }
         self.await_quiet(thread);
         if self.has_used_tasks() {
-            agents::dismiss(self);
+            calls::dismiss(self);
         }
         self.has_joined();
         if size == 1 {

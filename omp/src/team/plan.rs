@@ -1,6 +1,7 @@
 //! The description of a region, as the forking thread gives it to the members.
 //!
-//! What lives here: the plan, the body, the kinds of teams. What does not: how the plan is decided
+//! What lives here: the plan, the body, the kinds of teams, and what the forking thread keeps until
+//! the join. What does not: how the plan is decided
 //! ([`crate::parallel`]), and data that change while a region runs (the fields of
 //! [`Team`](super::Team)).
 //!
@@ -8,18 +9,22 @@
 //! the next region is being planned. The gang is not part of it either. The gang changes in each
 //! region, while the plan is often that of the region before and is then not written.
 
+use core::ffi::c_char;
 use core::ops::Range;
 use core::ptr;
 
+use ult::gang::GangTag;
 use ult::sched::Spin;
 use ult::sys::arch::FpState;
-use ult::worker::Worker;
+use ult::worker::{Locals, Worker};
 
-use super::super::affinity::PlaceAssignment;
-use super::super::group::Group;
-use super::super::icv::{Icv, ProcBind};
-use super::super::task::Task;
-use super::super::thread::Thread;
+use super::record::Team;
+use crate::affinity::assign::PlaceAssignment;
+use crate::group::Group;
+use crate::icv::binding::ProcBind;
+use crate::icv::record::Icv;
+use crate::task::record::Task;
+use crate::thread::record::Thread;
 
 /// The code of a region: `call(thread, body)` in each thread of the team.
 #[derive(Clone, Copy)]
@@ -115,4 +120,29 @@ pub enum TeamKind {
     KernelThreads,
     /// The threads are ULTs. They start anew in each region, on the workers that take them.
     Ults,
+}
+
+/// `num_threads(strict: …)` (6.0 §12.1.2): the reaction to a team that is smaller than requested.
+#[derive(Clone, Copy, Debug)]
+pub struct Strict {
+    /// `severity(fatal)`: the program stops. Otherwise the runtime prints a warning.
+    pub fatal: bool,
+    /// `message`: a C string that lives until the region begins, or null.
+    pub message: *const c_char,
+}
+
+/// A region between its fork and its join, as the forking thread sees it.
+pub struct ForkedRegion {
+    pub(crate) team: Box<Team>,
+    pub(crate) outer: Locals,
+    pub(crate) duty: (GangTag, usize),
+    /// Number of threads counted against the contention group's limit.
+    pub(crate) counted: u32,
+    /// Number of stacks promised to the region's threads, see [`crate::stacks`].
+    pub(crate) stacks: u32,
+    /// Number of threads counted against the pool's workers.
+    pub(crate) reserved: usize,
+    /// Is the region counted in [`ult::pool::enter_region`]? True for an outermost active region if the
+    /// program has several initial threads.
+    pub(crate) shares: bool,
 }

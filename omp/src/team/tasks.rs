@@ -13,12 +13,13 @@
 use core::ptr;
 use core::sync::atomic::{Ordering, fence};
 
-use super::super::affinity::hint::Hints;
-use super::super::agents::Agents;
-use super::super::queue::TeamQueue;
-use super::super::thread::Thread;
 use super::waiting::WaitSite;
-use super::{Team, TeamKind};
+use crate::affinity::hint::table::Hints;
+use crate::agents::record::Agents;
+use crate::team::plan::TeamKind;
+use crate::team::record::Team;
+use crate::team_queue::TeamQueue;
+use crate::thread::record::Thread;
 
 impl Team {
     /// The queue of ready tasks that are in no thread's deque.

@@ -1,7 +1,7 @@
 //! How threads of a team wait at task scheduling points, and how they are woken.
 //!
 //! What lives here: waiting while tasks run, and the wake-up of one sleeper or all. What does not:
-//! the conditions (each waiting thread has its own), the choice of a task ([`queue`]), and sleeping
+//! the conditions (each waiting thread has its own), the choice of a task ([`crate::queue`]), and sleeping
 //! itself ([`ult::sched`]).
 //!
 //! A thread that makes a condition true publishes it, fences, and reads `sleepers`. A thread that
@@ -17,9 +17,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use ult::sched::{ReadyOrder, SearchScope, Spin, Wait};
 use ult::worker::Worker;
 
-use super::super::queue;
-use super::super::thread::Thread;
-use super::Team;
+use crate::queue::find;
+use crate::queue::search;
+use crate::team::record::Team;
+use crate::thread::record::Thread;
 
 /// The reason for which a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Team {
         let left_alone = Cell::new(false);
         let ready = || done() || left_alone.get();
         let seek = |scope| {
-            let job = queue::find(thread, scope, more);
+            let job = find::find(thread, scope, more);
             left_alone.set(job.is_none() && scope != SearchScope::Own && self.is_lost());
             job
         };
@@ -101,7 +102,7 @@ impl Team {
             .taking_any_task_if(takes_any_task)
             .in_order_if(order);
         ult::sched::wait(&wait);
-        queue::end_help(thread);
+        search::end_help(thread);
         self.pass_wake_up_on();
     }
 

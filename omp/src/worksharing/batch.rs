@@ -31,11 +31,12 @@
 //!   again.
 
 use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 
-use crate::thread::CurrentThread;
-
-use super::WorkShare;
+use super::own::Batch;
+use super::record::WorkShare;
+use super::reserve::ChunkReserve;
+use crate::thread::current::CurrentThread;
 
 /// Time of a chunk, in ticks ([`ult::sys::arch::ticks`]), up to which the chunk is quick. Derived: some
 /// 100 ns, a fraction of the time that the counter costs if many threads use it.
@@ -52,123 +53,6 @@ const SHARES_PER_BATCH: u64 = 4;
 /// Number of chunks from which on a loop has no batches. Derived: the number of a chunk has 48 bits
 /// in a [`ChunkReserve`].
 const UNBATCHED_CHUNKS: u64 = 1 << 48;
-
-/// Chunks that a thread has reserved, in one word: the number of the construct (8 bits), the next
-/// chunk (48 bits), and the number of chunks (8 bits).
-///
-/// Eight bits are enough to tell constructs apart. Threads of a team are at most one round of the
-/// ring from each other, and a thread empties its reserve when it leaves.
-pub struct ChunkReserve(AtomicU64);
-
-/// Mask of the number of chunks in a word, the lowest 8 bits. Derived: from the layout of
-/// [`ChunkReserve`].
-const COUNT: u64 = 0xFF;
-/// Position of the construct's number in a word, in bits. Derived: from the layout of
-/// [`ChunkReserve`].
-const TAG_SHIFT: u32 = 56;
-/// Summand that takes one chunk from a word: the number of chunks decreases by 1, and the next
-/// chunk increases by 1. Derived: from the layout of [`ChunkReserve`].
-const TAKE_ONE: u64 = (1 << 8) - 1;
-
-impl Default for ChunkReserve {
-    fn default() -> Self {
-        Self(AtomicU64::new(0))
-    }
-}
-
-impl ChunkReserve {
-    /// Takes the next chunk out of the thread's own reserve.
-    #[inline(always)]
-    pub(super) fn take(&self) -> Option<u64> {
-        // ORDERING: Relaxed; chunks are numbers, and the construct's sequence number has published
-        // the data behind them.
-        let mut word = self.0.load(Ordering::Relaxed);
-        while word & COUNT != 0 {
-            // ORDERING: Relaxed, as above. A word never comes back, so the exchange fails if
-            // another thread has taken a chunk meanwhile.
-            match self.0.compare_exchange_weak(word, word + TAKE_ONE, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some(number(word)),
-                Err(now) => word = now,
-            }
-        }
-        None
-    }
-
-    /// Takes a chunk of `construct` out of another thread's reserve.
-    fn steal(&self, construct: u64) -> Option<u64> {
-        // ORDERING: Relaxed, as in `take`.
-        let mut word = self.0.load(Ordering::Relaxed);
-        while word & COUNT != 0 && word >> TAG_SHIFT == construct & 0xFF {
-            // ORDERING: Relaxed, as in `take`.
-            match self.0.compare_exchange_weak(word, word + TAKE_ONE, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some(number(word)),
-                Err(now) => word = now,
-            }
-        }
-        None
-    }
-
-    /// Puts `count` chunks, from `first` on, into the empty reserve. No other thread changes an
-    /// empty reserve.
-    fn fill(&self, construct: u64, first: u64, count: u64) {
-        // ORDERING: Relaxed, as in `take`.
-        self.0.store((construct & 0xFF) << TAG_SHIFT | first << 8 | count, Ordering::Relaxed);
-    }
-
-    /// Empties a reserve whose chunks no thread will execute, because the construct was cancelled.
-    #[inline]
-    pub(super) fn clear(&self) {
-        // ORDERING: Relaxed, as in `take`. An exchange by another thread succeeds before this store
-        // or fails.
-        if self.0.load(Ordering::Relaxed) & COUNT != 0 {
-            self.0.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
-fn number(word: u64) -> u64 {
-    (word << 8) >> 16
-}
-
-/// How a thread takes the chunks of its present loop.
-pub(super) struct Batch {
-    /// Null if the loop has no batches, or the thread is in no loop.
-    reserve: *const ChunkReserve,
-    construct: u64,
-    /// Number of chunks of the loop; 0 if they are taken one by one.
-    chunks: u64,
-    /// Number of chunks in the next batch.
-    size: u64,
-    /// Number of chunks in the last batch, and when the thread took it; 0 if the clock was not
-    /// read.
-    taken: u64,
-    since: u64,
-    /// Number of chunks to come for which the clock is not read.
-    pause: u32,
-    /// The last chunk that came from the counter.
-    seen: u64,
-    /// The thread from which a chunk was stolen last.
-    victim: u32,
-    /// The thread has taken the loop's last chunk, and takes no other chunk.
-    ends: bool,
-}
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self {
-            reserve: ptr::null(),
-            construct: 0,
-            chunks: 0,
-            size: 1,
-            taken: 0,
-            since: 0,
-            pause: 0,
-            seen: 0,
-            victim: 0,
-            ends: false,
-        }
-    }
-}
 
 impl Batch {
     /// The thread enters a loop of `chunks` chunks.

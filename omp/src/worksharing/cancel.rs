@@ -10,7 +10,7 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::thread::CurrentThread;
+use crate::thread::current::CurrentThread;
 
 /// Cancels the innermost worksharing construct of the running thread.
 pub fn cancel_current_loop(here: CurrentThread) {

@@ -19,27 +19,16 @@ use core::ops::Range;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use super::batch::{Batch, ChunkReserve};
-use super::doacross::Doacross;
+pub use super::own::{Dispatch, Ordered};
+use super::record::WorkShare;
+use super::reserve::ChunkReserve;
 use super::schedule::{self, Schedule, ScheduleRule};
 use super::space::IterationSpace;
-use super::{WorkShare, enter, leave};
+use super::{enter, leave};
 use crate::extension::tools;
 use crate::extension::tools::kinds::ToolWork;
 use crate::report;
-use crate::thread::CurrentThread;
-
-/// How the `ordered` regions of a loop learn that earlier iterations are over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ordered {
-    /// No `ordered` clause.
-    #[default]
-    No,
-    /// Each iteration reports its end (LLVM's compilers).
-    PerIteration,
-    /// A chunk is over when its thread asks for the next one (GCC).
-    PerChunk,
-}
+use crate::thread::current::CurrentThread;
 
 /// A worksharing loop.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,51 +39,6 @@ pub struct Loop {
     pub schedule: Schedule,
     /// The `ordered` clause of the loop.
     pub ordered: Ordered,
-}
-
-/// The worksharing loop that a thread is in.
-pub struct Dispatch {
-    /// The team's state of the loop; null if the thread is in no loop.
-    share: *const WorkShare,
-    /// Number of the construct.
-    construct: u64,
-    /// Number of barriers that the team had passed when the thread entered.
-    phase: u64,
-    /// The loop's iterations.
-    pub space: IterationSpace,
-    schedule: Schedule,
-    /// Number of chunks taken so far, in static schedules.
-    round: u64,
-    /// The batches of a nonmonotonic loop.
-    batch: Batch,
-    /// In a team of one: the first iteration that the thread has not taken.
-    alone: u64,
-    /// The chunk being executed, in an ordered loop.
-    pub(super) chunk: Range<u64>,
-    pub(super) ordered: Ordered,
-    /// In an ordered loop: the `ordered` region of the present iteration is over.
-    pub(super) bumped: bool,
-    /// Cross-iteration dependences of the loop.
-    pub(super) doacross: Doacross,
-}
-
-impl Default for Dispatch {
-    fn default() -> Self {
-        Self {
-            share: ptr::null(),
-            construct: 0,
-            phase: 0,
-            space: IterationSpace::default(),
-            schedule: Schedule::default(),
-            round: 0,
-            batch: Batch::default(),
-            alone: u64::MAX,
-            chunk: 0..0,
-            ordered: Ordered::No,
-            bumped: false,
-            doacross: Doacross::default(),
-        }
-    }
 }
 
 impl Dispatch {

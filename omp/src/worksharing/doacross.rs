@@ -18,10 +18,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ult::sanitize::{after, before};
 use ult::sched::Wait;
 
-use super::{WorkShare, enter, leave, zeroed};
+use super::own::Doacross;
+use super::record::WorkShare;
+use super::{enter, leave, zeroed};
 use crate::extension::tools;
 use crate::report;
-use crate::thread::CurrentThread;
+use crate::thread::current::CurrentThread;
 
 /// One dimension of the loop nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,20 +34,6 @@ pub struct DoacrossDimension {
     pub step: i64,
     /// Number of iterations.
     pub trips: u64,
-}
-
-/// The doacross loop that a thread is in.
-pub struct Doacross {
-    table: *const u64,
-    share: *const WorkShare,
-    /// Number of the construct, if the table has a construct of its own.
-    construct: u64,
-}
-
-impl Default for Doacross {
-    fn default() -> Self {
-        Self { table: ptr::null(), share: ptr::null(), construct: 0 }
-    }
 }
 
 /// Number of words in the table before the bits.

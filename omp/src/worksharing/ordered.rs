@@ -13,11 +13,11 @@ use core::sync::atomic::Ordering;
 
 use ult::sched::{ReadyOrder, Wait};
 
-use super::WorkShare;
 use super::dispatch::Ordered;
 use crate::extension::tools;
 use crate::extension::tools::kinds::ToolMutex;
-use crate::thread::CurrentThread;
+use crate::thread::current::CurrentThread;
+use crate::worksharing::record::WorkShare;
 
 /// Begins an `ordered` region: waits until the turn of all earlier iterations is over.
 pub fn start(here: CurrentThread) {

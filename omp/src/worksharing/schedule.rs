@@ -16,7 +16,7 @@
 
 use core::ops::Range;
 
-use crate::icv::{Sched, SchedKind};
+use crate::icv::schedule::{Sched, SchedKind};
 
 /// How iterations are cut into chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

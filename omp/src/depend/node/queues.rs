@@ -12,25 +12,9 @@
 //! to those predecessors of this kind that were not complete when the successor was entered. It
 //! asks them where their work is, and completes after them.
 
-use core::cell::Cell;
-use core::sync::atomic::AtomicPtr;
-use std::sync::OnceLock;
-
-use super::super::super::extension::offload::QueuedWork;
-use super::{Edge, Node, NodeRef, Rare, close};
-
-/// Additional data of a node whose task queues work on a device.
-#[derive(Default)]
-pub(super) struct NodeQueues {
-    /// The newest edge to a successor of the same kind, or [`super::closed`].
-    pub(super) successors: AtomicPtr<Edge>,
-    /// Where the work is. Set before the second list is closed, or never, if the task completes
-    /// without queued work.
-    queued: OnceLock<QueuedWork>,
-    /// The predecessors of the same kind that were incomplete when the node was entered. Set before
-    /// the node is published; afterwards only the task itself touches the list.
-    before: Cell<Vec<NodeRef>>,
-}
+use super::super::record::{Node, NodeQueues, NodeRef, Rare};
+use super::close;
+use crate::extension::side::QueuedWork;
 
 impl NodeQueues {
     /// Notes that `before` precedes the node. Called by the generating task, before it publishes

@@ -6,9 +6,13 @@ use core::cell::Cell;
 
 use super::super::{EnvMachine, Settings};
 use super::*;
+use crate::affinity::assign::{PlaceAssignment, assign};
+use crate::affinity::places::PlaceList;
 use crate::affinity::topology::Cpu;
-use crate::affinity::{PlaceAssignment, PlaceList, assign};
-use crate::icv::ProcBind::{self, Close, Primary, Spread};
+use crate::icv::ProcBind::Close;
+use crate::icv::ProcBind::Primary;
+use crate::icv::ProcBind::Spread;
+use crate::icv::binding::ProcBind;
 
 const ONE: &str = "cpus 0";
 const TWO: &str = "cpus 0-1";

@@ -19,7 +19,7 @@ use core::sync::atomic::AtomicU64;
 use super::super::side::BeginToken;
 use super::kinds::ToolEndpoint;
 use super::{is_on, linked};
-use crate::team::ON_HOST;
+use crate::team::plan::ON_HOST;
 
 /// Constructs of devices, in OMPT's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

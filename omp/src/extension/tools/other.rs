@@ -1,8 +1,8 @@
 //! Cancellation, errors, `omp_control_tool`.
 
 use super::{is_on, linked};
-use crate::task::Task;
-use crate::thread::CurrentThread;
+use crate::task::record::Task;
+use crate::thread::current::CurrentThread;
 
 /// The running task cancels, or notices a cancellation, in the bits of
 /// [`cancelled`](super::kinds::cancelled).

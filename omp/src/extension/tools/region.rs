@@ -9,8 +9,9 @@ use core::ffi::c_char;
 use super::super::side::LeagueSide;
 use super::kinds::ConstructKind;
 use super::{is_on, linked};
-use crate::team::Team;
-use crate::thread::{CurrentThread, Thread};
+use crate::team::record::Team;
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 // ---- threads ----------------------------------------------------------------
 

@@ -10,9 +10,10 @@ use core::ptr::NonNull;
 
 use super::kinds::TaskStatus;
 use super::{TaskMark, is_on, linked};
-use crate::depend::Dependence;
-use crate::task::{Task, TaskFlags};
-use crate::thread::{CurrentThread, Thread};
+use crate::depend::dependence::Dependence;
+use crate::task::record::{Task, TaskFlags};
+use crate::thread::current::CurrentThread;
+use crate::thread::record::Thread;
 
 /// Is the task that the running thread is about to make for the program reported? False if no tool
 /// listens. Asked once per task.

@@ -2,7 +2,7 @@
 
 use super::kinds::{SyncKind, ToolEndpoint};
 use super::{is_on, linked};
-use crate::thread::CurrentThread;
+use crate::thread::current::CurrentThread;
 
 /// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if a tool listens.
 #[inline(always)]

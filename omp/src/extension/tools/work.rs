@@ -4,7 +4,7 @@
 
 use super::kinds::{Chunk, ToolEndpoint, ToolWork};
 use super::{is_on, linked};
-use crate::thread::CurrentThread;
+use crate::thread::current::CurrentThread;
 
 /// The running thread begins work of this kind, `count` iterations or sections; both are asked for
 /// only if a tool listens.

@@ -1,0 +1,95 @@
+//! Making a ready task available to its team.
+//!
+//! What does not live here: the tasks that a thread starts next ([`super::run_next`]).
+
+use core::ptr::NonNull;
+
+use crate::affinity::hint;
+use crate::agents::calls::{self as agents, AgentCaller};
+use crate::agents::marks::is_pool;
+use crate::task::record::Task;
+use crate::team::record::Team;
+use crate::thread::record::Thread;
+
+/// Makes a ready task available to the team of `thread`, which is the running thread.
+pub fn push(thread: &Thread, task: NonNull<Task>) {
+    let team = thread.team();
+    // SAFETY: the task belongs to the caller until it is pushed.
+    let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
+    if priority > 0 {
+        team.team_queue().put(task, false);
+    } else if affinity != 0 && push_specially(thread, task, affinity) {
+        return;
+    } else {
+        // SAFETY: own thread only: code that acts for the thread is the owner of the deque.
+        unsafe { thread.deque.push(task) };
+    }
+    team.wake_one();
+}
+
+/// Pushes a ready task that free agents may run, or that names data in an `affinity` clause.
+/// Returns false, and does nothing, if the task is to be pushed like any other task.
+#[cold]
+pub(super) fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
+    let team = thread.team();
+    if !is_pool(affinity) {
+        return hint::offer(team, task);
+    }
+    let caller = agents::caller(team);
+    // SAFETY: the task belongs to the caller until it is pushed; own thread only, as in `push`.
+    unsafe {
+        agents::enters_deque(team, task.as_ref());
+        thread.deque.push(task);
+    }
+    team.wake_one();
+    if let Some(caller) = caller {
+        caller.call();
+    }
+    true
+}
+
+/// Puts a ready task into the team queue, and wakes all sleeping threads. The task either became
+/// ready through a thread outside the team, or the calling thread has taken it and may not start
+/// it.
+pub fn push_foreign(team: &Team, task: NonNull<Task>) {
+    let mut moving = Moving::to_team_queue_of(team);
+    moving.put(task);
+    moving.notify();
+}
+
+/// Ready tasks that move to the team queue together. All sleeping threads are woken once for them.
+pub(super) struct Moving<'a> {
+    pub(super) team: &'a Team,
+    pub(super) any: bool,
+    /// Calls a free agent, if free agents may run some of the tasks.
+    pub(super) caller: Option<AgentCaller<'a>>,
+}
+
+impl<'a> Moving<'a> {
+    #[inline]
+    pub(super) fn to_team_queue_of(team: &'a Team) -> Self {
+        Self { team, any: false, caller: None }
+    }
+
+    /// Moves one task, which belongs to the caller.
+    pub(super) fn put(&mut self, task: NonNull<Task>) {
+        // SAFETY: the task belongs to the caller.
+        let its = unsafe { task.as_ref() };
+        if is_pool(its.affinity()) && its.priority() == 0 {
+            agents::leaves_deque(its);
+            self.caller = self.caller.take().or_else(|| agents::caller(self.team));
+        }
+        self.team.team_queue().put(task, true);
+        self.any = true;
+    }
+
+    #[inline]
+    pub(super) fn notify(self) {
+        if self.any {
+            self.team.wake_all();
+        }
+        if let Some(caller) = self.caller {
+            caller.call();
+        }
+    }
+}

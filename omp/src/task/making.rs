@@ -1,0 +1,170 @@
+//! Making a task, up to its submission.
+//!
+//! What lives here: the block of a task, and what a child takes over from its parent. What does not:
+//! submitting a task (`constructs`), and its end (`life`).
+
+use core::ptr::{self, NonNull};
+
+use ult::blocks;
+
+use super::counts::free;
+use super::record::{RunFn, Task, TaskFlags};
+use crate::agents::rules as agents;
+use crate::depend::table::DependTable;
+use crate::extension::side::TaskSide;
+use crate::extension::{offload, tools};
+use crate::icv::record::Icv;
+use crate::report;
+use crate::taskgraph::recording as taskgraph;
+use crate::thread::current::CurrentThread;
+
+impl Task {
+    /// Frees the data that the region left on an implicit task.
+    pub fn end_implicit(&self) {
+        DependTable::discard(&self.children_depend);
+    }
+
+    /// Allocates an explicit task, a child of `here.task`, with `payload` bytes (16-aligned) behind
+    /// the descriptor. The task does not count as created before [`super::submit`] or
+    /// [`super::run_undeferred`].
+    pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+        if tools::is_on() {
+            Self::allocate_with_side(here, payload, run, flags)
+        } else {
+            Self::allocate_plain(here, payload, run, flags)
+        }
+    }
+
+    /// [`Task::allocate`] for a task of the program, of which tools may not want to hear.
+    pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+        if tools::task::is_wanted(here) {
+            Self::allocate_with_side(here, payload, run, flags)
+        } else {
+            Self::allocate_plain(here, payload, run, flags)
+        }
+    }
+
+    /// [`Task::allocate`] with a side block behind the payload.
+    #[cold]
+    #[inline(never)]
+    fn allocate_with_side(
+        here: CurrentThread,
+        payload: usize,
+        run: RunFn,
+        flags: TaskFlags,
+    ) -> NonNull<Task> {
+        let start = payload.saturating_add(align_of::<TaskSide>() - 1) & !(align_of::<TaskSide>() - 1);
+        let block = Self::allocate_plain(here, start.saturating_add(size_of::<TaskSide>()), run, flags);
+        // SAFETY: the block is fresh and has room for the side block.
+        unsafe {
+            let task = block.as_ref();
+            task.payload().add(start).cast::<TaskSide>().write(TaskSide::new());
+            task.set_flags(task.flags().with(TaskFlags::SIDE));
+        }
+        block
+    }
+
+    #[inline(always)]
+    fn allocate_plain(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+        let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>().saturating_add(payload))) else {
+            report::fatal("out of memory for a task")
+        };
+        let block = block.cast::<Task>();
+        // SAFETY: the block is fresh and large enough.
+        unsafe {
+            let task = Self::write_fresh(block);
+            task.begin_life(here, run, flags);
+            task.payload.set(payload);
+        }
+        block
+    }
+
+    /// Writes the data that a child of `here.task` takes over from it.
+    #[inline(always)]
+    fn begin_life(&self, here: CurrentThread, run: RunFn, flags: TaskFlags) {
+        let parent = here.task;
+        let inherited = TaskFlags(
+            parent.flags().0 & if ult::mutant!(final_not_inherited) { 0 } else { TaskFlags::FINAL.0 },
+        );
+        self.parent.set(parent);
+        self.team.set(here.thread.team());
+        self.run.set(Some(run));
+        self.icv.set(if ult::mutant!(icv_not_inherited) { Icv::INITIAL } else { parent.icv.get() });
+        self.taskgroup.set(if ult::mutant!(taskgroup_misses_grandchildren) {
+            ptr::null()
+        } else {
+            parent.taskgroup.get()
+        });
+        self.member_of.set(parent.taskgroup.get());
+        self.depth.set(parent.depth.get() + 1);
+        let is_awaited =
+            parent.flags().has_any(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS));
+        let flags = if is_awaited { self.is_awaited(here, flags) } else { flags };
+        self.flags.set(flags.with(TaskFlags::EXPLICIT).with(inherited));
+    }
+
+    /// Applies what the parent has requested for its next children; returns the child's properties.
+    #[cold]
+    fn is_awaited(&self, here: CurrentThread, flags: TaskFlags) -> TaskFlags {
+        let parent = here.task;
+        if parent.flags().has(TaskFlags::RECORDS) {
+            taskgraph::made(parent);
+        }
+        let flags =
+            if parent.flags().has(TaskFlags::POOLS) { agents::grant(here, self, flags) } else { flags };
+        if parent.flags().has(TaskFlags::WISHES) { offload::child_made(parent, self, flags) } else { flags }
+    }
+
+    /// Copies this unsubmitted task with its payload, as another child of `here.task`. The side block
+    /// is not copied, because the copy may be reported where this task is not.
+    pub fn duplicate_for(&self, here: CurrentThread) -> NonNull<Task> {
+        let size = self.data_size();
+        let Some(run) = self.run.get() else { report::fatal("a task without code was duplicated") };
+        let copy = Self::generate(here, size, run, self.flags().without(TaskFlags::SIDE));
+        // SAFETY: both payloads have `size` bytes and do not overlap.
+        unsafe {
+            ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
+            copy.as_ref().priority.set(self.priority());
+            copy.as_ref().affinity.set(self.affinity());
+            copy.as_ref().front[0].set(self.front[0].get());
+        }
+        copy
+    }
+
+    /// Frees a task that was never announced.
+    ///
+    /// # Safety
+    /// No other thread knows the task.
+    pub unsafe fn free_unsubmitted(task: NonNull<Task>) {
+        // SAFETY: as the caller promises.
+        unsafe { free(task.as_ptr()) };
+    }
+}
+
+impl Task {
+    /// Makes a child of `here.task` without a payload, as [`Task::allocate`] does, for
+    /// [`super::run_at_once`]. `NOTIFIED` means that the task gets a record for tools.
+    #[inline(always)]
+    pub fn included<const NOTIFIED: bool>(
+        here: CurrentThread,
+        run: RunFn,
+        flags: TaskFlags,
+    ) -> NonNull<Task> {
+        // SAFETY: own thread only.
+        let spare = if NOTIFIED { None } else { unsafe { here.thread.own() }.spares.take() };
+        match spare {
+            Some(task) => {
+                // SAFETY: the task belongs to this thread, and is *as new*.
+                unsafe { task.as_ref() }.begin_life(here, run, flags);
+                task
+            }
+            None => Self::one_more::<NOTIFIED>(here, run, flags),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn one_more<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+        if NOTIFIED { Self::allocate(here, 0, run, flags) } else { Self::allocate_plain(here, 0, run, flags) }
+    }
+}

@@ -1,0 +1,525 @@
+//! The descriptor of a task, and its properties.
+//!
+//! What lives here: the fields, and accessors. What does not: making a task ([`super::making`]), and
+//! running it ([`super::life`]).
+
+use core::cell::Cell;
+use core::mem::offset_of;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use ult::blocks;
+use ult::debug::DebugEntry;
+
+use crate::depend::record::Node;
+use crate::env;
+use crate::extension::side::TaskSide;
+use crate::icv::record::Icv;
+use crate::taskgroup::record::Taskgroup;
+use crate::team::record::Team;
+use crate::team_queue::TeamQueueMark;
+use crate::thread::record::Thread;
+
+/// One child's share of [`Task::counts`]: one reference and one incomplete child.
+pub(super) const CHILD: u64 = REFERENCE + 1;
+
+/// One reference.
+pub(super) const REFERENCE: u64 = 1 << 32;
+
+/// The mask of the incomplete children.
+pub(super) const CHILDREN: u64 = REFERENCE - 1;
+
+/// The bias: so many children too many, less the pending ones, are in the word of a task that has
+/// not ended. The bias is larger than the number of pending children can be.
+pub(super) const BIAS: u64 = 1 << 24;
+
+/// The word of a task that has had no children yet.
+pub(super) const FRESH: u64 = REFERENCE + BIAS * CHILD;
+
+/// The bit of a task that sleeps, or is about to sleep, until it has no incomplete children.
+pub(super) const WAITING: u64 = 1 << 63;
+
+/// Properties of a task, fixed before the task starts.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct TaskFlags(pub(super) u32);
+
+impl TaskFlags {
+    /// An explicit task.
+    pub const EXPLICIT: Self = Self(1);
+    /// The `untied` clause.
+    pub const UNTIED: Self = Self(2);
+    /// A final task: its children are included.
+    pub const FINAL: Self = Self(4);
+    /// The `detach` clause: the task is complete only when its event is fulfilled, too.
+    pub const DETACH: Self = Self(8);
+    /// The task's creator runs it at once.
+    pub const UNDEFERRED: Self = Self(16);
+    /// `mergeable` and undeferred: the task shares its creator's data environment.
+    pub const MERGED: Self = Self(32);
+    /// The arguments were constructed, and the task's own code destroys them. So the code runs even
+    /// when the task is discarded.
+    pub const CONSTRUCTED: Self = Self(64);
+    /// An untied task whose first part has begun.
+    pub const BEGUN: Self = Self(128);
+    /// A target task for a device other than the host. Its creator need not wait for that device,
+    /// even if the creator is alone in its team.
+    pub const OFFLOADED: Self = Self(256);
+    /// The task's next target construct adds to the thread's own copies of reduction items, which
+    /// are copied to the device and back. Meanwhile the thread begins no task that might add to the
+    /// copies here.
+    pub const REDUCES: Self = Self(512);
+    /// The task depends on tasks that may have left data on a device. Those data are brought back
+    /// first.
+    pub const LOOKS: Self = Self(2048);
+    /// The task's work is queued on a device, behind the work of its predecessors of the same kind
+    /// ([`crate::depend::queued`]).
+    pub const QUEUES: Self = Self(4096);
+    /// The task's next child queues its work on a device.
+    pub const WISHES: Self = Self(16384);
+    /// A side block is behind the task's payload ([`crate::extension::side`]): the task is reported
+    /// to tools.
+    pub const SIDE: Self = Self(65536);
+    /// The task's children are recorded ([`crate::taskgraph`]).
+    pub const RECORDS: Self = Self(524_288);
+    /// A target task.
+    pub const TARGET: Self = Self(1_048_576);
+    /// Free agents may run the task ([`crate::agents`]).
+    pub const POOL: Self = Self(4_194_304);
+    /// Free agents may run the task's next child.
+    pub const POOLS: Self = Self(8_388_608);
+
+    /// Properties that extensions name, and that mean nothing to the host.
+    pub const EXTENSION: [Self; 3] = [Self(131_072), Self(262_144), Self(2_097_152)];
+    /// All of these.
+    pub const EXTENSIONS: Self = all(&Self::EXTENSION);
+    /// Another one, which only devices name.
+    pub const OFFLOAD: Self = Self(1024);
+    /// Further properties that only devices name. Devices are notified at the end of the code of a task
+    /// that has one of these ([`crate::extension::offload::task_ends`]).
+    pub const AT_END: [Self; 2] = [Self(8192), Self(32768)];
+    /// All of these.
+    pub const ANY_AT_END: Self = all(&Self::AT_END);
+
+    /// Returns the union of both sets.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+    /// Returns the union with `other` if `condition` is true, and the set itself otherwise.
+    #[must_use]
+    pub const fn with_if(self, condition: bool, other: Self) -> Self {
+        if condition { self.with(other) } else { self }
+    }
+    /// Returns the properties that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+    /// Returns true if at least one property of `other` is here.
+    #[inline(always)]
+    pub const fn has_any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+    /// Returns true if all properties of `other` are here.
+    #[inline(always)]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Returns the union of these properties.
+pub(super) const fn all(mut sets: &[TaskFlags]) -> TaskFlags {
+    let mut union = TaskFlags(0);
+    while let [first, rest @ ..] = sets {
+        union = union.with(*first);
+        sets = rest;
+    }
+    union
+}
+
+const _: () = assert!(align_of::<Task>() <= blocks::GRAIN && size_of::<Task>() == 192);
+
+/// A task region (OpenMP 5.2 §12). It takes three cache lines: the data that its own thread touches
+/// when it makes children; the data that are constant once the task is published; the data that
+/// other threads write.
+#[repr(C, align(64))]
+pub struct Task {
+    /// The control variables of the task's data environment.
+    pub icv: Cell<Icv>,
+    /// The innermost taskgroup to which the task's children belong.
+    pub taskgroup: Cell<*const Taskgroup>,
+    /// Children that are not in `counts` yet; see `counts`.
+    pub(super) pending: Cell<u32>,
+    /// True if the bias has been taken off: the task has ended, or nearly.
+    pub(super) retired: Cell<bool>,
+
+    /// The task that generated this one; null for an initial task.
+    pub(super) parent: Cell<*const Task>,
+    /// The team whose threads may run it.
+    pub(super) team: Cell<*const Team>,
+    /// The thread in whose name the task runs; null until the task starts. Atomic, because children
+    /// of an untied task may read it while another thread takes the next part of the task.
+    pub(super) thread: AtomicPtr<Thread>,
+    /// The front's function that runs the task's code.
+    pub(super) run: Cell<Option<RunFn>>,
+    /// The taskgroup to which the task itself belongs.
+    pub(super) member_of: Cell<*const Taskgroup>,
+    /// The task's own node in its parent's dependence graph.
+    pub(super) node: Cell<Option<NonNull<Node>>>,
+    /// Dependences among the task's children: a table of [`crate::depend`], which stands above this
+    /// record.
+    pub children_depend: Cell<Option<NonNull<()>>>,
+    pub(super) flags: Cell<TaskFlags>,
+    pub(super) depth: Cell<u32>,
+
+    pub(super) counts: AtomicU64,
+    pub(super) event: AtomicU32,
+    /// The value of the `priority` clause as far as it counts; 0 without the clause.
+    pub(super) priority: Cell<i32>,
+    /// A key for the data that an `affinity` clause names; 0 without the clause. See
+    /// [`crate::affinity::hint`].
+    pub(super) affinity: Cell<u32>,
+    /// The stack position where a chain of tasks began. The chain ends with this task, and each of
+    /// its tasks has run the next one at once. The position is the one at which the first task ran
+    /// a child at once; 0 if none did. See `constructs`.
+    pub(super) base: Cell<u32>,
+    /// How far the team queue has been searched for descendants of this task.
+    pub marks: TeamQueueMark,
+    /// Bytes of payload behind the descriptor.
+    pub(super) payload: Cell<usize>,
+    /// Two words for the use of the front.
+    pub front: [Cell<usize>; 2],
+}
+
+/// Runs the code of a task. If the last argument is true, the task is discarded, and only the code
+/// runs that must not be left out. Returns false if only a part of an untied task has run; then the
+/// task is to be queued again.
+pub type RunFn = unsafe fn(&Thread, &Task, bool) -> bool;
+
+// SAFETY: the cells are written before the task is published (pushed, or its node released), or by
+// the thread that runs the task. Publication by the deque or the dependence node orders these
+// writes. The other fields are atomic.
+unsafe impl Sync for Task {}
+
+// SAFETY: as above.
+unsafe impl Send for Task {}
+
+/// Entries for the debugger ([`ult::debug`]).
+pub const ENTRIES: [DebugEntry; 7] = [
+    DebugEntry::number("task.parent", offset_of!(Task, parent)),
+    DebugEntry::number("task.flags", offset_of!(Task, flags)),
+    DebugEntry::number("task.flags.explicit", TaskFlags::EXPLICIT.0 as usize),
+    DebugEntry::number("task.priority", offset_of!(Task, priority)),
+    DebugEntry::number("task.run", offset_of!(Task, run)),
+    DebugEntry::number("task.front", offset_of!(Task, front)),
+    DebugEntry::number("task.size", size_of::<Task>()),
+];
+
+impl Task {
+    /// Makes an implicit task, to be set up by [`Task::begin_implicit`].
+    pub fn implicit() -> Self {
+        Self {
+            icv: Cell::new(Icv::INITIAL),
+            taskgroup: Cell::new(ptr::null()),
+            pending: Cell::new(0),
+            retired: Cell::new(false),
+            parent: Cell::new(ptr::null()),
+            team: Cell::new(ptr::null()),
+            thread: AtomicPtr::new(ptr::null_mut()),
+            run: Cell::new(None),
+            member_of: Cell::new(ptr::null()),
+            node: Cell::new(None),
+            children_depend: Cell::new(None),
+            flags: Cell::new(TaskFlags::default()),
+            depth: Cell::new(0),
+            counts: AtomicU64::new(FRESH),
+            event: AtomicU32::new(0),
+            priority: Cell::new(0),
+            affinity: Cell::new(0),
+            marks: TeamQueueMark::default(),
+            base: Cell::new(0),
+            payload: Cell::new(0),
+            front: [Cell::new(0), Cell::new(0)],
+        }
+    }
+
+    /// Sets an implicit task up for a region of `team`.
+    ///
+    /// # Safety
+    /// `parent` is null or the task that forks the region, suspended in it.
+    pub unsafe fn begin_implicit(&self, team: &Team, thread: &Thread, parent: *const Task, icv: Icv) {
+        self.parent.set(parent);
+        self.team.set(team);
+        self.set_thread(thread);
+        self.icv.set(icv);
+        self.taskgroup.set(ptr::null());
+        self.base.set(0);
+        // SAFETY: as the caller promises.
+        let outer = unsafe { parent.as_ref() };
+        self.depth.set(outer.map_or(0, |p| p.depth.get() + 1));
+        let inherits_final = outer.is_some_and(|p| p.flags().has(TaskFlags::FINAL));
+        self.flags.set(TaskFlags::default().with_if(inherits_final, TaskFlags::FINAL));
+    }
+
+    /// Writes the value of [`Task::implicit`] in place. Otherwise the compiler was seen to make the
+    /// value elsewhere and to copy it.
+    ///
+    /// # Safety
+    /// `block` has room for a task, and no other thread uses it.
+    #[inline(always)]
+    pub(super) unsafe fn write_fresh<'a>(block: NonNull<Task>) -> &'a Self {
+        // SAFETY: as the caller promises. All fields except these two are null, zero, false or
+        // `None`, whose bytes are zero.
+        unsafe {
+            block.write_bytes(0, 1);
+            (&raw mut (*block.as_ptr()).icv).write(Cell::new(Icv::INITIAL));
+            (&raw mut (*block.as_ptr()).counts).write(AtomicU64::new(FRESH));
+            block.as_ref()
+        }
+    }
+
+    /// Returns the address of the front's payload.
+    #[inline(always)]
+    pub fn payload(&self) -> *mut u8 {
+        // SAFETY: an explicit task's block continues behind the descriptor.
+        unsafe { ptr::from_ref(self).cast_mut().cast::<u8>().add(size_of::<Task>()) }
+    }
+
+    /// Returns the task whose payload begins at `payload`.
+    ///
+    /// # Safety
+    /// `payload` came from [`Task::payload`] of a live task.
+    #[inline(always)]
+    pub unsafe fn of_payload<'a>(payload: *const u8) -> &'a Task {
+        // SAFETY: as the caller promises.
+        unsafe { &*payload.sub(size_of::<Task>()).cast::<Task>() }
+    }
+
+    /// Returns the number of bytes behind the descriptor.
+    pub fn payload_size(&self) -> usize {
+        self.payload.get()
+    }
+
+    /// Returns the number of the front's bytes behind the descriptor.
+    pub fn data_size(&self) -> usize {
+        self.payload.get() - if self.flags().has(TaskFlags::SIDE) { size_of::<TaskSide>() } else { 0 }
+    }
+
+    /// Returns what tools keep with the task; `None` if it is not reported.
+    pub fn side(&self) -> Option<&TaskSide> {
+        if !self.is_explicit() {
+            return Some(&self.thread().tools.task);
+        }
+        self.flags().has(TaskFlags::SIDE).then(|| {
+            // SAFETY: `allocate_with_side` has written it, at the end of the payload.
+            unsafe { &*self.payload().add(self.data_size()).cast::<TaskSide>() }
+        })
+    }
+
+    /// Returns the function that runs the task.
+    pub fn code(&self) -> Option<RunFn> {
+        self.run.get()
+    }
+
+    /// Returns the task's properties.
+    #[inline(always)]
+    pub fn flags(&self) -> TaskFlags {
+        self.flags.get()
+    }
+
+    /// Changes the properties of a task that has not been submitted.
+    pub fn set_flags(&self, flags: TaskFlags) {
+        self.flags.set(flags);
+    }
+
+    /// Returns the value of the `priority` clause as far as it counts: at least 0.
+    #[inline(always)]
+    pub fn priority(&self) -> i32 {
+        self.priority.get()
+    }
+
+    /// Notes that the task begins on the stack of `creator`, and takes over the position from which
+    /// the stack's depth is counted.
+    #[inline(always)]
+    pub fn goes_on_stack_of(&self, creator: &Self) {
+        self.base.set(creator.base.get());
+    }
+
+    /// Sets the `priority` (5.2 §12.4) that the construct names, limited by
+    /// *max-task-priority-var*. The task has not been submitted. Negative priorities are not
+    /// allowed, and count as 0.
+    pub fn set_priority(&self, given: i32) {
+        self.priority.set(
+            given
+                .clamp(0, if ult::mutant!(priority_ignored) { 0 } else { env::settings().max_task_priority }),
+        );
+    }
+
+    /// Returns the key for the data that the task names, or 0 if the task names none.
+    #[inline(always)]
+    pub fn affinity(&self) -> u32 {
+        self.affinity.get()
+    }
+
+    /// Sets the key for the data that the task names. The task has not been submitted.
+    pub fn set_affinity(&self, key: u32) {
+        self.affinity.set(key);
+    }
+
+    /// Returns true if tools are notified of the task's events: it is an implicit task, or has a
+    /// side block.
+    #[inline(always)]
+    pub fn is_reported(&self) -> bool {
+        self.flags().0 & (TaskFlags::EXPLICIT.0 | TaskFlags::SIDE.0) != TaskFlags::EXPLICIT.0
+    }
+
+    /// Returns true for an explicit task.
+    #[inline(always)]
+    pub fn is_explicit(&self) -> bool {
+        self.flags().has(TaskFlags::EXPLICIT)
+    }
+
+    /// Returns the generating task, or `None` for an initial task.
+    pub fn parent(&self) -> Option<&Task> {
+        // SAFETY: a task holds a reference on its parent; the parent of an implicit task is
+        // suspended in the fork.
+        unsafe { self.parent.get().as_ref() }
+    }
+
+    /// Returns the dependence node of the task, if it has one.
+    pub fn node(&self) -> Option<NonNull<Node>> {
+        self.node.get()
+    }
+
+    /// Returns true if `code` is the function that runs the task.
+    pub fn runs(&self, code: RunFn) -> bool {
+        self.run.get().is_some_and(|run| ptr::fn_addr_eq(run, code))
+    }
+
+    /// Sets the task's node. The task has not been submitted.
+    pub fn set_node(&self, node: NonNull<Node>) {
+        self.node.set(Some(node));
+    }
+
+    /// Returns the thread in whose name the task runs.
+    pub fn thread(&self) -> &Thread {
+        // ORDERING: Relaxed; constant while the task is started, except for untied tasks, see
+        // `drop_child_of_untied`.
+        let thread = self.thread.load(Ordering::Relaxed);
+        // SAFETY: the thread is set when the task starts; callers ask only about started tasks.
+        unsafe { &*thread }
+    }
+
+    pub(super) fn set_thread(&self, thread: &Thread) {
+        // ORDERING: Relaxed; each thread that may ask is ordered by the publication of the child
+        // through which it asks.
+        self.thread.store(ptr::from_ref(thread).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Returns the team whose threads may run the task.
+    pub fn team(&self) -> &Team {
+        // SAFETY: a region ends only when its tasks are complete.
+        unsafe { &*self.team.get() }
+    }
+
+    /// Returns the taskgroup of which this task is a member, null for none.
+    pub fn member_of(&self) -> *const Taskgroup {
+        self.member_of.get()
+    }
+
+    /// Returns true if this task is `ancestor` or a descendant of it.
+    pub fn descends_from(&self, ancestor: &Task) -> bool {
+        let mut task = self;
+        while task.depth.get() > ancestor.depth.get() {
+            match task.parent() {
+                Some(parent) => task = parent,
+                None => return false,
+            }
+        }
+        ptr::eq(task, ancestor)
+    }
+}
+
+/// A list of descriptors, linked by their parents. Invariant *as new*: each one is as
+/// [`Task::implicit`] makes it, except for what [`Task::begin_life`] writes, and no thread refers
+/// to it.
+pub struct Spares {
+    pub(super) first: *const Task,
+    pub(super) count: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::MaybeUninit;
+
+    /// The test names every field, so that a new field has to be added here.
+    #[test]
+    fn a_task_that_is_written_in_place_is_as_one_that_is_made() {
+        let mut block = MaybeUninit::<Task>::uninit();
+        // SAFETY: the block has room for a task, and no other thread uses it; a task needs no drop.
+        let in_place = unsafe {
+            block.as_mut_ptr().cast::<u8>().write_bytes(0xAA, size_of::<Task>());
+            Task::write_fresh(NonNull::new_unchecked(block.as_mut_ptr()))
+        };
+        let made = Task::implicit();
+        let words = |task: &Task| {
+            let Task {
+                icv,
+                taskgroup,
+                pending,
+                retired,
+                parent,
+                team,
+                thread,
+                run,
+                member_of,
+                node,
+                children_depend,
+                flags,
+                depth,
+                counts,
+                event,
+                priority,
+                affinity,
+                base,
+                marks,
+                payload,
+                front,
+            } = task;
+            // ORDERING: Relaxed for all; no other thread has the task.
+            let shared = (
+                thread.load(Ordering::Relaxed),
+                counts.load(Ordering::Relaxed),
+                event.load(Ordering::Relaxed),
+            );
+            let pointers = (
+                taskgroup.get(),
+                parent.get(),
+                team.get(),
+                member_of.get(),
+                run.get().is_none(),
+                node.get(),
+                children_depend.get(),
+            );
+            let numbers = (
+                pending.get(),
+                retired.get(),
+                flags.get().0,
+                depth.get(),
+                priority.get(),
+                affinity.get(),
+                base.get(),
+                payload.get(),
+            );
+            (
+                shared,
+                pointers,
+                numbers,
+                format!("{:?} {marks:?}", icv.get()),
+                front.clone().map(Cell::into_inner),
+            )
+        };
+        assert_eq!(words(in_place), words(&made));
+    }
+}
