@@ -1,7 +1,7 @@
 //! The search for a task that a waiting thread may start.
 //!
 //! What lives here: the thread's own queues, the team queue, stealing, and the next task for a wait
-//! that goes on. What does not: the job that the scheduler gets ([`super::find`]).
+//! that goes on. What does not: the job that the scheduler gets ([`mod@super::find`]).
 
 use core::ptr::NonNull;
 

@@ -212,7 +212,7 @@ unsafe fn run_late_job(data: *mut ()) {
     ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
 }
 
-/// Runs a task that [`crate::queue::find`] has found; other tasks may follow it. Then notifies the closer
+/// Runs a task that [`crate::queue::find()`] has found; other tasks may follow it. Then notifies the closer
 /// of a barrier, which may wait for the last of these tasks. This worker may run the code of
 /// another thread next, for any length of time.
 unsafe fn run_jobs(data: *mut ()) {

@@ -10,7 +10,7 @@
 //!
 //! The first time, the program makes the tasks between beginning and end, and they run as usual.
 //! The graph records each task as it was made: its code, its block of data, its properties, and its
-//! predecessors. From then on the beginning makes the tasks itself ([`super::depend::replay`]): it
+//! predecessors. From then on the beginning makes the tasks itself ([`super::depend::replay()`]): it
 //! evaluates no clause and looks up no address.
 //!
 //! *Which tasks can be recorded.* The data of the task may be copied byte by byte. A task cannot be
