@@ -23,11 +23,10 @@ Numbers that the processor, the kernel or a file format gives are not listed.
 ";
 
 /// Where the constants are, each with the words a reader knows it by.
-const ROOMS: [(&str, &str); 5] = [
+const ROOMS: [(&str, &str); 4] = [
     ("ult/src/sched", "The scheduler"),
     ("ult/src/stall", "The stall monitor"),
-    ("omp/src/queue.rs", "Queues of tasks"),
-    ("omp/src/queue", "Queues of tasks: parts"),
+    ("omp/src/queue", "Queues of tasks"),
     ("omp/src/worksharing", "Worksharing loops"),
 ];
 
