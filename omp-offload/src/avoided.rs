@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::DeviceSlot;
+use crate::device_slot::DeviceSlot;
 
 static AVOIDED: AtomicU64 = AtomicU64::new(0);
 

@@ -15,16 +15,16 @@
 use core::ffi::c_void;
 
 use super::flags;
-use super::interface::{DeviceFailure, DeviceOperation, Stream};
 use super::place::hints::ByTask;
-use super::{DeviceSlot, RunningRegion, chain, fail, transfer, usable};
+use super::place::region::ANY_GPU;
+use super::{chain, transfer};
+use crate::device_slot::{DeviceSlot, RunningRegion, fail};
+use crate::devices::usable;
 use crate::handle::RemoteFault;
+use device_trait::{DeviceFailure, DeviceOperation, Stream};
 use omp::report;
 use omp::task::{Task, TaskFlags};
 use omp::thread::CurrentThread;
-
-/// The number that stands for any GPU.
-pub const ANY_GPU: i32 = 0x4000_0001;
 
 /// By parent: the device that its next task is to use. By task: the device that it was made for.
 static WISHES: ByTask<i64> = ByTask::new();
@@ -121,7 +121,7 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, R
     }
     let slot = device(here, number).ok_or(RemoteFault::Device)?;
     let after = chain::behind(here, slot, &[]);
-    let borrowed = open(slot, &after, super::priority(task)).map_err(|why| broken(slot, &why))?;
+    let borrowed = open(slot, &after, flags::priority(task)).map_err(|why| broken(slot, &why))?;
     let handle = borrowed.stream.handle;
     core::mem::forget(slot.begin()); // ends in `close`
     all.push(borrowed);

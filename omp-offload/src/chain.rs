@@ -4,7 +4,7 @@
 //! The code of some regions' tasks is known to launch the region first, and to look at nothing
 //! before ([`launches`]). Such a task begins when the tasks of the same kind that it depends on
 //! have *queued* their work, not when that is over. If its work only needs what is on the device
-//! already, it is queued behind theirs ([`super::interface::Launch::after`]). If not (something is
+//! already, it is queued behind theirs ([`device_trait::Launch::after`]). If not (something is
 //! to be copied, a mapper is to be called, it is another device) the task waits for them here, as
 //! it would have before it began. It is complete after them, so that a task that depends on it
 //! finds what they have done on the host, too.
@@ -15,7 +15,7 @@
 //! Where the device is the runtime's choice, the regions before it say which device it has to be
 //! ([`lead`]). If that device is chosen, the region follows them. If not, it is placed when they
 //! are over ([`super::place::choose`]). What regions keep ([`super::resident`]) is there for those
-//! that follow if they map just that, no more and no less ([`map::is_there`]). The page is
+//! that follow if they map just that, no more and no less ([`presence::is_there`]). The page is
 //! `docs/protocols/chain.md`.
 //!
 //! What may not live here: who waits for whom ([`omp::depend`]), streams and events (the
@@ -25,10 +25,14 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::interface::DeviceOperation;
-use super::map::{self, MapItem};
+use super::map::items::MapItem;
+use super::map::presence;
 use super::place::admission;
-use super::{DeviceSlot, array, borrowed, choose, transfer, usable};
+use super::place::hints::is_announced;
+use super::{array, resident, transfer};
+use crate::device_slot::DeviceSlot;
+use crate::devices::usable;
+use device_trait::DeviceOperation;
 use omp::depend;
 use omp::extension::offload;
 use omp::task::{Task, TaskFlags};
@@ -97,16 +101,8 @@ pub fn count() -> u64 {
     CHAINED.load(Ordering::Relaxed)
 }
 
-/// Is a task with this code, for the device with this number, one whose work is queued?
-/// One that leaves the choice to the runtime may mean several devices: one that orders its
-/// operations is enough.
-pub fn suits(here: CurrentThread, entry: usize, device: i64) -> bool {
-    let named = || usize::try_from(device).ok().and_then(|number| usable().get(number));
-    let may_be = choose::may_fall_on(here, device, orders).unwrap_or_else(|| named().is_some_and(orders));
-    may_be && launches(entry)
-}
-
-fn orders(slot: &DeviceSlot) -> bool {
+/// Does the device put its work in order?
+pub(crate) fn orders(slot: &DeviceSlot) -> bool {
     slot.device.orders_operations()
 }
 
@@ -133,6 +129,22 @@ pub fn wait_for_keeping(task: &Task) {
     }
 }
 
+/// [`offload::host_looks`] for a task that begins. A task that is known to launch a region that
+/// handles resident copies itself is excepted.
+#[cold]
+pub fn host_looks_in(task: &Task) {
+    // An announcement stays behind if its task never launched a region, until another target task
+    // gets the task's memory. Device tasks are no target tasks.
+    let launches_itself = || {
+        task.flags().has(TaskFlags::OFFLOADED.with(TaskFlags::TARGET))
+            && is_announced(task).is_some_and(|region| region.stays_resident && launches(region.entry))
+    };
+    if resident::has_copies() && !launches_itself() {
+        wait_for_keeping(task);
+        offload::host_looks();
+    }
+}
+
 /// The device that has all unfinished work that the tasks before the running one have queued. It is
 /// returned only if nothing is to be copied for a region with this list, which may leave its
 /// storage there (`stays_resident`), to follow that work. Otherwise the work is waited for. The
@@ -145,8 +157,8 @@ pub fn lead(here: CurrentThread, items: &[MapItem], stays_resident: bool) -> Opt
     let first = queued.first().and_then(|work| usable().iter().find(|slot| slot.number == work.device));
     let asked = array::lists::ArrayListRequest::of(items);
     let has_all = |slot: &&DeviceSlot| match &asked {
-        Some(asked) => asked.has_all(slot) && map::is_there(slot, &asked.others, stays_resident),
-        None => map::is_there(slot, items, stays_resident),
+        Some(asked) => asked.has_all(slot) && presence::is_there(slot, &asked.others, stays_resident),
+        None => presence::is_there(slot, items, stays_resident),
     };
     let found = first.filter(|slot| queued.iter().all(|work| work.device == slot.number)).filter(has_all);
     if found.is_none() {
@@ -175,7 +187,7 @@ pub fn behind_as(
     let queued = queued_before(here.task);
     let follows = !queued.is_empty()
         && queued.iter().all(|work| work.device == slot.number)
-        && map::is_there(slot, items, stays_resident);
+        && presence::is_there(slot, items, stays_resident);
     if !follows {
         if !depend::before_are_complete(here.task) {
             admission::step_aside(here);
@@ -223,17 +235,6 @@ pub fn devices_before(here: CurrentThread) -> Vec<i32> {
 pub fn leave(here: CurrentThread) {
     depend::forget_before(here.task);
     here.task.set_flags(here.task.flags().without(TaskFlags::QUEUES).without(TaskFlags::OFFLOADED));
-}
-
-/// The end of the running task's code: the task is complete after what it has queued, and those
-/// before it.
-#[cold]
-pub fn end() {
-    let here = CurrentThread::get();
-    borrowed::end(here);
-    wait(here.task);
-    array::tasks::end(here.task);
-    depend::forget_before(here.task);
 }
 
 #[cfg(test)]

@@ -6,25 +6,15 @@
 //! ([`super::place`]). What may not live here: moving data that are elsewhere; a region finds what
 //! its own maps bring.
 
-use super::borrowed::ANY_GPU;
-use super::map::MapItem;
-use super::place::{self, AnnouncedRegion, DeviceChoice, Reservation, admission, hints, only};
-use super::{DeviceSlot, chain, resident};
+use super::map::items::MapItem;
+use super::place::region::{ANY, ANY_GPU, ANY_RANK, AnnouncedRegion, BEHIND, DeviceChoice, NEAR};
+use super::place::reservation::Reservation;
+use super::place::{self, admission, hints, only};
+use super::{chain, devices, resident};
+use crate::device_slot::DeviceSlot;
 use omp::extension::offload;
 use omp::report;
 use omp::thread::CurrentThread;
-
-/// The number that stands for any device.
-pub const ANY: i32 = 0x4000_0000;
-
-/// The number that stands for any other rank.
-pub const ANY_RANK: i32 = 0x4000_0002;
-
-/// The number that stands for the devices that have what is at an address, and that for the one
-/// where it was written last. The address is [noted](hints::set_address).
-pub const NEAR: i32 = 0x4000_0003;
-/// See [`NEAR`].
-pub const BEHIND: i32 = 0x4000_0004;
 
 /// Does a construct with this number leave the choice to the runtime?
 pub fn is_any(here: CurrentThread, number: i64) -> bool {
@@ -35,13 +25,23 @@ pub fn is_any(here: CurrentThread, number: i64) -> bool {
 /// choice of the runtime's.
 pub fn may_fall_on(here: CurrentThread, number: i64, is_so: impl Fn(&DeviceSlot) -> bool) -> Option<bool> {
     among(here, number, None)
-        .map(|among| super::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
+        .map(|among| devices::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
+}
+
+/// Is a task with this code, for the device with this number, one whose work is queued?
+/// One that leaves the choice to the runtime may mean several devices: one that orders its
+/// operations is enough.
+pub fn queues(here: CurrentThread, entry: usize, device: i64) -> bool {
+    let named = || usize::try_from(device).ok().and_then(|number| devices::usable().get(number));
+    let may_be =
+        may_fall_on(here, device, chain::orders).unwrap_or_else(|| named().is_some_and(chain::orders));
+    may_be && chain::launches(entry)
 }
 
 /// Which devices a construct with this number leaves to the runtime to choose from; `None`: it
 /// names one. With an address for those that need one: without it any device will do.
 fn among(here: CurrentThread, number: i64, address: Option<usize>) -> Option<DeviceChoice> {
-    let named = super::number(here, number);
+    let named = devices::number(here, number);
     let stands_for = |any: i32| named == i64::from(any);
     let by = |which: fn(usize) -> DeviceChoice| address.map_or(DeviceChoice::All, which);
     let numbers = [
@@ -73,7 +73,7 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
     });
     if nowait
         && announced.is_some_and(|region| region.among != DeviceChoice::Ranks)
-        && super::usable().iter().any(|slot| slot.owner.gpu.is_some())
+        && devices::usable().iter().any(|slot| slot.owner.gpu.is_some())
     {
         admission::announce();
     }
@@ -110,7 +110,7 @@ pub fn device(
 ) -> (i64, Option<Reservation>) {
     match place::choose(here, region, code, items) {
         Some(promise) => (i64::from(promise.slot().number), Some(promise)),
-        None => (i64::from(super::count()), None),
+        None => (i64::from(devices::count()), None),
     }
 }
 

@@ -5,11 +5,14 @@
 //! device that fails end the program with a line. The construct cannot return an error, and going
 //! on would compute something else.
 
-use super::interface::{Convention, DeviceCode, DeviceFailure, Launch};
-use super::map::{self, Brought, MapEntered, MapHolder, MapItem, MapRole};
-use super::place::{Reservation, writers};
+use super::map::items::{MapHolder, MapItem, MapRole};
+use super::map::{self, Brought, MapEntered};
+use super::place::reservation::Reservation;
+use super::place::writers;
 use super::transfer::wait_for;
-use super::{DeviceSlot, array, chain, fail, reported};
+use super::{array, chain, flags, reported};
+use crate::device_slot::{DeviceSlot, fail};
+use device_trait::{Convention, DeviceCode, DeviceFailure, Launch};
 use omp::extension::tools;
 use omp::extension::tools::device::ToolTarget;
 use omp::target;
@@ -82,7 +85,7 @@ pub unsafe fn run(
         teams: region.teams,
         thread_limit: region.thread_limit,
         iterations: region.iterations,
-        priority: super::priority(here.task),
+        priority: flags::priority(here.task),
         shared_bytes: region.shared_bytes,
         after: &after,
         wanted: &wanted,

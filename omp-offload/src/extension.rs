@@ -8,6 +8,8 @@ use super::flags::STAYS_RESIDENT;
 use super::place::{admission, policies};
 use super::spaces::SpacesOfDevices;
 use super::{array, borrowed, chain, ranks, resident, transfer};
+use crate::devices;
+use omp::depend;
 use omp::env::{self, PolicyName};
 use omp::extension::memory::DeviceMemory;
 use omp::extension::offload::{Items, NodeMark, Offload};
@@ -33,11 +35,11 @@ impl Offload for Devices {
     }
 
     fn count(&self) -> i32 {
-        super::count()
+        devices::count()
     }
 
     fn tool_device(&self, number: i32) -> Option<ToolDevice<'static>> {
-        let slot = super::opened().get(usize::try_from(number).ok()?)?;
+        let slot = devices::opened().get(usize::try_from(number).ok()?)?;
         Some(ToolDevice { number, name: slot.device.name(), word: &slot.notified })
     }
 
@@ -54,7 +56,7 @@ impl Offload for Devices {
     }
 
     fn is_used(&self) -> bool {
-        resident::is_used() || array::any() || super::any()
+        resident::is_used() || array::any() || devices::any()
     }
 
     fn task_enters(&self, here: CurrentThread, task: &Task, items: &Items<'_>) {
@@ -70,11 +72,11 @@ impl Offload for Devices {
     }
 
     fn task_begins(&self, task: &Task) {
-        resident::host_looks_in(task);
+        chain::host_looks_in(task);
     }
 
     fn task_ends(&self) {
-        chain::end();
+        end_of_task();
     }
 
     fn child_made(&self, parent: &Task, child: &Task, flags: TaskFlags) -> TaskFlags {
@@ -96,4 +98,15 @@ impl Offload for Devices {
     fn node_completes(&self, node: NodeMark) {
         admission::complete(Id::of_word(node.0));
     }
+}
+
+/// The end of the running task's code: the task is complete after what it has queued, and those
+/// before it.
+#[cold]
+fn end_of_task() {
+    let here = CurrentThread::get();
+    borrowed::end(here);
+    chain::wait(here.task);
+    array::tasks::end(here.task);
+    depend::forget_before(here.task);
 }

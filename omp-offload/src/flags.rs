@@ -1,7 +1,9 @@
-//! Properties of tasks that only devices know. `omp` keeps bits for them ([`TaskFlags::OFFLOAD`],
-//! [`TaskFlags::AT_END`]), and looks at none of them alone.
+//! Properties of tasks that only devices know, and the priority of a task's work on a device.
+//!
+//! `omp` keeps bits for these properties ([`TaskFlags::OFFLOAD`], [`TaskFlags::AT_END`]), and looks
+//! at none of them alone.
 
-use omp::task::TaskFlags;
+use omp::task::{Task, TaskFlags};
 
 /// A target region that itself looks after data that other regions have left on devices
 /// ([`super::resident`]).
@@ -12,3 +14,8 @@ pub const STREAMS: TaskFlags = TaskFlags::AT_END[0];
 
 /// The task writes blocks of arrays on the host ([`super::array::ahead`]).
 pub const OPENS: TaskFlags = TaskFlags::AT_END[1];
+
+/// The priority of the work that the task queues on its device.
+pub(crate) fn priority(task: &Task) -> u32 {
+    if ult::mutant!(device_priority_unsaid) { 0 } else { task.priority().max(0) as u32 }
+}

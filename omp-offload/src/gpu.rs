@@ -8,7 +8,7 @@ use std::ffi::CString;
 
 use cuda_offload::driver::Driver;
 
-use super::interface::Device;
+use device_trait::Device;
 use omp::env::CudaDriver;
 use omp::report;
 

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::image::{self, ImageObject};
-use super::interface::{
+use device_trait::{
     Convention, Device, DeviceAddress, DeviceCode, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation,
     DeviceProgress, Launch,
 };

@@ -13,7 +13,7 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-use super::interface::{DeviceAddress, DeviceFailure};
+use device_trait::{DeviceAddress, DeviceFailure};
 
 const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 /// Offsets in an ELF header.

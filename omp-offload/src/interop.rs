@@ -20,9 +20,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::interface::{DeviceFailure, DeviceOperation, Handles, Stream};
 use super::transfer::wait_for;
-use super::{DeviceSlot, fail};
+use crate::device_slot::{DeviceSlot, fail};
+use device_trait::{DeviceFailure, DeviceOperation, Handles, Stream};
 use omp::depend::{self, Dependence};
 use omp::report;
 use omp::task::{self, Task, TaskFlags};

@@ -3,12 +3,13 @@
 use core::ffi::CStr;
 use core::ops::Range;
 
-use super::interface::{DeviceAddress, DeviceFailure};
 use super::pipeline::{self, InDevice};
 use super::ranks;
 use super::table::{Mapped, MappedRange, Origin};
 use super::transfer::{TransferBatch, to_device, to_host, wait_for};
-use super::{DeviceSlot, get};
+use crate::device_slot::{ALIGN, DeviceSlot};
+use crate::devices::get;
+use device_trait::{DeviceAddress, DeviceFailure};
 use omp::extension::tools;
 use omp::extension::tools::device::{DeviceOp, ToolDataOp};
 use omp::target;
@@ -82,7 +83,7 @@ pub fn allocate(side: Side, size: usize) -> DeviceAddress {
         Side::Device(slot) => {
             let notified =
                 tools::device::op_begins(|| DeviceOp::of(ToolDataOp::Allocate, 0, (slot.number, 0), size));
-            let block = slot.device.allocate(size, super::ALIGN).unwrap_or(0);
+            let block = slot.device.allocate(size, ALIGN).unwrap_or(0);
             tools::device::op_ends(notified, || block);
             block
         }

@@ -7,8 +7,8 @@
 //! Rejected: all bytes at once (both halves one after the other, and as much memory as is copied);
 //! a thread for each half (operations are asynchronous as they are).
 
-use super::interface::{Device, DeviceAddress, DeviceFailure, DeviceOperation};
 use super::transfer;
+use device_trait::{Device, DeviceAddress, DeviceFailure, DeviceOperation};
 
 /// Bytes of a piece: what copies of a GPU in its own pieces ([`cuda_offload::staging`]) and
 /// messages of ranks need to be fast.

@@ -8,20 +8,21 @@
 
 use core::ffi::CStr;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::DeviceSlot;
-use super::interface::{DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, Release};
 use super::table::{Mapped, Origin};
 use super::transfer::wait_for;
+use crate::device_slot::DeviceSlot;
+use device_trait::{DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, Release};
+use loaded::Brought;
 use omp::extension::tools;
-use omp::lock::Lock;
 use omp::report;
 use omp::thread::CurrentThread;
 
 pub mod leaving;
+pub(crate) mod loaded;
 
 /// What an entry of a program's table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ pub fn register(program: DeviceProgram) {
         .map(|e| (e.host, (number, e.name)));
     registry.regions.get_or_insert_default().extend(regions);
     registry.programs.push((number, program));
-    // ORDERING: Release, pairs with the Acquire in `ProgramLoaded::bring`; the registry has a lock
+    // ORDERING: Release, pairs with the Acquire in `bring`; the registry has a lock
     // besides.
     GENERATION.fetch_add(1, Ordering::Release);
 }
@@ -124,46 +125,6 @@ pub fn image(wanted: impl Fn(&[u8]) -> bool) -> Option<&'static [u8]> {
 /// What stands for the programs that were registered.
 pub fn handles() -> Vec<usize> {
     registry().programs.iter().map(|(_, p)| p.handle).collect()
-}
-
-/// A program's image on one device.
-struct Brought {
-    module: DeviceModule,
-    /// Its variables in the table, by host address.
-    variables: Vec<usize>,
-}
-
-/// The programs' images on one device.
-#[derive(Default)]
-pub struct ProgramLoaded {
-    /// Held while images are loaded or unloaded.
-    lock: Lock,
-    /// The task that has the lock, and may come back by way of a tool that is notified of the
-    /// images that it loads; 0 for none. It is not the task's thread, which may run other tasks
-    /// meanwhile.
-    by: AtomicUsize,
-    /// [`GENERATION`] up to which all has been loaded.
-    seen: AtomicU64,
-    modules: Mutex<HashMap<u64, Brought>>,
-    /// An image could not be loaded before anything was mapped: no construct uses the device.
-    given_up: AtomicBool,
-    /// Why an image could not be loaded the last time.
-    failed: Mutex<Option<DeviceFailure>>,
-    /// There are programs with images, and none of them has one for the device.
-    without_code: AtomicBool,
-}
-
-impl ProgramLoaded {
-    /// May constructs of programs with images use the device? After [`bring`].
-    fn may_be_used(&self) -> bool {
-        // ORDERING: Relaxed, both; stored before `seen`, which was acquired, or by the calling
-        // thread.
-        !self.given_up.load(Ordering::Relaxed) && !self.without_code.load(Ordering::Relaxed)
-    }
-
-    fn modules(&self) -> MutexGuard<'_, HashMap<u64, Brought>> {
-        self.modules.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Can the device be used? Loads on it what is new, and enters its variables in the table. Before

@@ -2,12 +2,13 @@
 //! ones; all that devices know of them is here.
 //!
 //! What lives here: the trait, and the functions by which devices call it. What does not: ranks
-//! (`omp_cluster::rank`, `omp_cluster::remote`, `omp_cluster::persistent`), so that a build can leave them out.
+//! (`omp_cluster::rank`, `omp_cluster::remote`, `omp_cluster::persistent`), so that a build can leave
+//! them out.
 
 use super::handle::RemoteHandle;
-use super::interface::{Device, DeviceAddress, DeviceFailure};
-use super::place::Section;
-use super::{DeviceOwner, DeviceSlot};
+use super::place::region::Section;
+use crate::device_slot::{DeviceOwner, DeviceSlot};
+use device_trait::{Device, DeviceAddress, DeviceFailure};
 use omp::stats::Counters;
 
 /// A process among several ranks.

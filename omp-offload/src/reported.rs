@@ -1,7 +1,7 @@
 //! What tools hear of a construct's list ([`omp::extension::tools::device`]).
 
-use super::DeviceSlot;
-use super::map::{MapFlags, MapItem};
+use super::map::items::{MapFlags, MapItem};
+use crate::device_slot::DeviceSlot;
 use omp::extension::tools;
 use omp::extension::tools::device::ToolMapping;
 

@@ -9,8 +9,9 @@ use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::interface::DeviceAddress;
 use super::memory::{self, Side, side};
+use crate::device_slot::ALIGN;
+use device_trait::DeviceAddress;
 use omp::extension::memory::{self as host, BLOCKS as COUNT, HANDLES};
 use omp::target;
 
@@ -82,7 +83,7 @@ fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> Optio
     let Some(Side::Device(slot)) = space.at(there).filter(|_| size > 0) else {
         return Some(0);
     };
-    let Ok(block) = slot.device.allocate(size, alignment.max(super::ALIGN)) else {
+    let Ok(block) = slot.device.allocate(size, alignment.max(ALIGN)) else {
         return Some(0);
     };
     let side = Side::Device(slot);

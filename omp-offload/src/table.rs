@@ -10,7 +10,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use super::interface::DeviceAddress;
+use device_trait::DeviceAddress;
 
 /// A reference count that nothing changes: `declare target` variables, associated pointers.
 const FOREVER: u64 = u64::MAX;

@@ -6,12 +6,13 @@
 use core::cell::Cell;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::DeviceSlot;
-use super::interface::{Device, DeviceAddress, DeviceFailure, DeviceOperation, DeviceProgress, Wake};
 use super::place::pace;
 use super::table::Mapped;
+use crate::device_slot::DeviceSlot;
+use crate::devices::usable;
+use device_trait::{Device, DeviceAddress, DeviceFailure, DeviceOperation, DeviceProgress, Wake};
 use omp::env;
 use omp::extension::tools;
 use omp::extension::tools::device::{DeviceCopy, DeviceOp, ToolDataOp};
@@ -165,14 +166,22 @@ impl<'a> TransferBatch<'a> {
         let outcome: Result<(), DeviceFailure> = results.into_iter().collect();
         match (self.sizes, self.since) {
             ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => {
-                pace::copied(device, false, bytes, since.elapsed())
+                note_pace(device, false, bytes, since.elapsed())
             }
             ([0, bytes], Some(since)) if !self.mixed && outcome.is_ok() => {
-                pace::copied(device, true, bytes, since.elapsed())
+                note_pace(device, true, bytes, since.elapsed())
             }
             _ => {}
         }
         outcome
+    }
+}
+
+/// Notes a copy of so many bytes to the device that took this time, from another device or from the
+/// host.
+fn note_pace(device: &dyn Device, from_device: bool, bytes: usize, time: Duration) {
+    if let Some(slot) = usable().iter().find(|slot| core::ptr::addr_eq(&raw const *slot.device, device)) {
+        slot.placing.pace.copied(from_device, bytes, time.as_nanos());
     }
 }
 
@@ -199,7 +208,7 @@ static WAITING: AtomicU32 = AtomicU32::new(0);
 const MOST_WAITING: (u32, u32) = (512, 20_000);
 
 fn most_waiting() -> u32 {
-    let devices = super::usable().len() as u32;
+    let devices = usable().len() as u32;
     env::settings()
         .scheduling
         .workers

@@ -21,12 +21,14 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use super::borrowed::{self, ANY_GPU};
-use super::choose::ANY;
+use super::borrowed;
+use super::place::region::{ANY, ANY_GPU};
 use super::place::versions::{self, Share, VersionDatum, VersionDevice, VersionRequest};
 use super::work::{self, DeviceTaskFailure};
-use super::{DeviceSlot, array, avoided, chain, place, transfer};
+use super::{array, avoided, chain, place, transfer};
 use crate::bytes::Bytes;
+use crate::device_slot::DeviceSlot;
+use crate::devices;
 use crate::handle::{RemoteFault, RemoteHandle};
 use omp::depend::{self, Dependence};
 use omp::env::TargetOffload;
@@ -63,7 +65,7 @@ impl VersionChoice {
         let gpus = has_gpu && borrowed::exists(ANY_GPU);
         let found = match device {
             target::INITIAL => Self { host: true, gpus: Gpus::None },
-            _ if device == super::count() => Self { host: true, gpus: Gpus::None },
+            _ if device == devices::count() => Self { host: true, gpus: Gpus::None },
             ANY => Self { host: !is_mandatory, gpus: if gpus { Gpus::Any } else { Gpus::None } },
             ANY_GPU if gpus => Self { host: false, gpus: Gpus::Any },
             ANY_GPU => Self { host: !is_mandatory, gpus: Gpus::None },
@@ -239,7 +241,7 @@ fn on_host(versions: &TaskVersions, mut share: Share) -> Result<(), DeviceTaskFa
     array::tasks::to_host(CurrentThread::get(), &versions.blocks).map_err(DeviceTaskFailure::Host)?;
     // SAFETY: the program's function, with no stream and the copy of its arguments.
     let said = unsafe {
-        function(super::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast())
+        function(devices::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast())
     };
     if said != 0 {
         return Err(DeviceTaskFailure::Said(said));
@@ -295,12 +297,12 @@ mod tests {
     #[test]
     fn without_gpus_only_the_host_is_left() {
         let host = Ok(VersionChoice { host: true, gpus: Gpus::None });
-        for device in [target::INITIAL, ANY, ANY_GPU, super::super::count()] {
+        for device in [target::INITIAL, ANY, ANY_GPU, devices::count()] {
             assert_eq!(VersionChoice::new(device, (true, true)), host, "{device}");
             assert_eq!(VersionChoice::new(device, (true, false)), host, "{device}");
             assert_eq!(VersionChoice::new(device, (false, true)), Err(RemoteFault::Device), "{device}");
         }
-        for device in [77, -4, super::super::choose::ANY_RANK] {
+        for device in [77, -4, crate::place::region::ANY_RANK] {
             assert_eq!(VersionChoice::new(device, (true, true)), Err(RemoteFault::Device), "{device}");
         }
         assert_eq!(host.map(|among| among.places(&[]).len()), Ok(1));

@@ -8,10 +8,12 @@ use core::ffi::{c_int, c_void};
 
 use super::array::{self, Refusal};
 use super::borrowed;
-use super::interface::DeviceFailure;
-use super::{DeviceSlot, avoided, fail, place, ranks, transfer};
+use super::place::region::ANY_GPU;
+use super::{avoided, place, ranks, transfer};
 use crate::bytes::Bytes;
+use crate::device_slot::{DeviceSlot, fail};
 use crate::handle::{RemoteFault, RemoteHandle};
+use device_trait::DeviceFailure;
 use omp::depend::{self, Dependence};
 use omp::functions;
 use omp::report;
@@ -23,7 +25,7 @@ pub type DeviceTaskFunction = unsafe extern "C-unwind" fn(*mut c_void, *const c_
 
 /// What a task does.
 pub struct DeviceTaskWork {
-    /// Which device, or [`borrowed::ANY_GPU`].
+    /// Which device, or [`ANY_GPU`].
     pub device: i32,
     /// The function.
     pub function: DeviceTaskFunction,
@@ -53,7 +55,7 @@ pub fn create(
     unsafe { task.as_ref().payload().cast::<Payload>().write(Payload(work, blocks)) };
     // SAFETY: as above.
     array::ahead::bind(unsafe { task.as_ref() }, device.into());
-    if device == borrowed::ANY_GPU {
+    if device == ANY_GPU {
         // SAFETY: as above.
         place::tasks::announce(unsafe { task.as_ref() }, function);
     }
@@ -88,7 +90,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 
 fn carry_out(work: &DeviceTaskWork, blocks: &[Dependence]) -> Result<(), DeviceTaskFailure> {
     let mut admission = match work.device {
-        borrowed::ANY_GPU => Some(
+        ANY_GPU => Some(
             place::tasks::take(work.function as usize, blocks)
                 .ok_or(DeviceTaskFailure::None(RemoteFault::Device))?,
         ),

@@ -40,7 +40,7 @@ const BOUNDS: &[CrateBounds] = &[
     bounds("mpi-bridge", 11, &[]),
     bounds("omp", 11, &["ult"]),
     bounds("omp-tools", 19, &["ult", "omp"]),
-    bounds("omp-offload", 29, &["ult", "omp", "placement", "device-trait", "cuda-offload"]),
+    bounds("omp-offload", 3, &["ult", "omp", "placement", "device-trait", "cuda-offload"]),
     bounds(
         "omp-cluster",
         22,

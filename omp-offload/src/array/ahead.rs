@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 
 use super::super::flags::OPENS;
 use super::super::place::hints::ByTask;
-use super::super::usable;
 use super::{ArrayRange, ArrayRegistry, prefetch, registry};
+use crate::devices::usable;
 use omp::depend::{self, Dependence, DependenceKind};
 use omp::task::{Task, TaskFlags};
 use omp::thread::CurrentThread;

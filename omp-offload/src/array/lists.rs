@@ -7,12 +7,12 @@
 
 use core::ops::Range;
 
-use super::super::interface::DeviceFailure;
-use super::super::map::{MapFlags, MapItem, MapRole};
-use super::super::{DeviceSlot, fail};
+use super::super::map::items::{MapFlags, MapItem, MapRole};
 use super::{
     ArrayRange, BLOCKS, BlockRequest, BlockUser, HeldBlocks, acquire, any, free, part, registry, to_host,
 };
+use crate::device_slot::{DeviceSlot, fail};
+use device_trait::DeviceFailure;
 use omp::thread::CurrentThread;
 
 /// A list whose blocks are in use.

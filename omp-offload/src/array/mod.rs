@@ -36,14 +36,15 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::interface::DeviceFailure;
 use super::place::{admission, load};
 use super::resident;
 use super::resident::store::{Roads, Store, free};
 use super::transfer::{self, TransferBatch};
-use super::{DeviceSlot, all, fail};
+use crate::device_slot::{DeviceSlot, fail};
+use crate::devices::all;
 use crate::handle::RemoteFault;
 use ahead::ArrayPrefetch;
+use device_trait::DeviceFailure;
 use holders::{ArrayUse, Conflict, Holders};
 use omp::env;
 use omp::extension::offload::ENTRIES;

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::super::DeviceSlot;
 use super::super::flags::STREAMS;
 use super::super::place::hints::ByTask;
 use super::{ArrayRange, BLOCKS, BlockRequest, BlockUser, HeldBlocks, Refusal, acquire, part};
+use crate::device_slot::DeviceSlot;
 use crate::handle::RemoteFault;
 use omp::depend::{Dependence, DependenceKind};
 use omp::task::Task;

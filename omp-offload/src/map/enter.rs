@@ -10,13 +10,13 @@
 
 use core::ops::Range;
 
-use super::super::DeviceSlot;
-use super::super::interface::{DeviceAddress, DeviceFailure};
 use super::super::resident::{self, Prepared};
 use super::super::statics;
 use super::super::table::{Mapped, MappedRange, MappingTable, Origin, POINTER};
 use super::super::transfer::TransferBatch;
-use super::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
+use super::items::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
+use crate::device_slot::DeviceSlot;
+use device_trait::{DeviceAddress, DeviceFailure};
 
 /// The result of entering a list.
 #[derive(Debug, Default)]

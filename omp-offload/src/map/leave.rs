@@ -8,12 +8,12 @@
 
 use core::ops::Range;
 
-use super::super::DeviceSlot;
-use super::super::interface::{DeviceAddress, DeviceFailure};
 use super::super::resident;
 use super::super::table::{Mapped, MappedRange, MappingTable, Origin, POINTER};
 use super::super::transfer::{self, TransferBatch};
-use super::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
+use super::items::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
+use crate::device_slot::DeviceSlot;
+use device_trait::{DeviceAddress, DeviceFailure};
 use omp::extension::tools;
 
 /// The bytes that the end of a region has brought along, with their host ranges.

@@ -5,7 +5,7 @@ use super::*;
 
 const TO: MapFlags = MapFlags::TO;
 const FROM: MapFlags = MapFlags::FROM;
-const NONE: MapFlags = MapFlags(0);
+const NONE: MapFlags = MapFlags::NONE;
 
 fn slot() -> DeviceSlot {
     DeviceSlot::new(0, Box::new(HostImage::new(0, 0)))

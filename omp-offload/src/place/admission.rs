@@ -29,8 +29,11 @@ use placement::order::Id;
 use placement::policy::View;
 
 use super::one_shot::OneShot;
-use super::{PlacedRegion, Reservation, hints, policies, times};
-use crate::{DeviceSlot, avoided, usable};
+use super::reservation::{Offer, PlacedRegion, Reservation};
+use super::{hints, policies, times};
+use crate::avoided;
+use crate::device_slot::DeviceSlot;
+use crate::devices::usable;
 use omp::depend;
 use omp::env;
 use omp::extension::offload::MARKS;
@@ -64,15 +67,6 @@ struct Offered {
     promise: Reservation,
     offers: Vec<Offer>,
     elsewhere: u64,
-}
-
-/// Another GPU that could run the region.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Offer {
-    /// Its device number.
-    pub(super) device: i32,
-    /// Nanoseconds that copies of the region's data to it take.
-    pub(super) bring: u64,
 }
 
 /// A task that has an admission.

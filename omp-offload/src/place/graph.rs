@@ -14,8 +14,9 @@ use placement::policy::PlacementPolicy;
 use placement::record::{GraphRecord, RecordUse};
 use placement::replay::replay;
 
-use super::{AnnouncedRegion, rates};
-use crate::map::{MapFlags, MapItem};
+use super::rates;
+use super::region::AnnouncedRegion;
+use crate::map::items::{MapFlags, MapItem};
 use crate::modules;
 use omp::user_files::{self, NewFile};
 use omp::{env, report};

@@ -17,8 +17,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use placement::steal::{Amount, DEPTHS, RankRange, StealQueue};
 
 use super::one_shot::OneShot;
-use super::{PlacedRegion, Reservation, policies};
-use crate::{DeviceSlot, ranks, usable};
+use super::policies;
+use super::reservation::{PlacedRegion, Reservation};
+use crate::device_slot::DeviceSlot;
+use crate::devices::usable;
+use crate::ranks;
 use omp::env::{self, StealAmount};
 
 static QUEUE: Mutex<Option<StealQueue<HeldRegion>>> = Mutex::new(None);

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{AnnouncedRegion, SECTIONS, Section};
+use super::region::{AnnouncedRegion, SECTIONS, Section};
 use crate::handle::RemoteFault;
 use omp::task::Task;
 

@@ -3,7 +3,10 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`region`] | what is known of a region before; numbers that stand for several devices |
+//! | `able` | the devices that may run a region |
 //! | [`load`] | the work of a device, and its memory in use or promised |
+//! | [`reservation`] | the promise to a region, from the choice to its end |
 //! | [`policies`] | the policy in force: `OMPX_SCHED`, `ompx_set_sched` |
 //! | [`graph`] | the graph of the regions: recording it, planning by it (`OMPX_GRAPH`) |
 //! | [`rates`] | how long copies take: measured (`OMPX_RATES`) or assumed |
@@ -33,16 +36,22 @@ use std::sync::{Mutex, PoisonError};
 use placement::policy::{PlacementRequest, View};
 use placement::times::TaskKind;
 
-use super::map::{self, MapFlags, MapItem, MemoryNeed};
-use super::{DeviceSlot, array, borrowed, chain, program, ranks, resident, transfer, usable};
-use admission::Offer;
+use super::map::items::{MapFlags, MapItem, MemoryNeed, is_complete};
+use super::{array, borrowed, chain, resident, transfer};
+use crate::device_slot::DeviceSlot;
+use crate::devices::usable;
+use able::{Able, kinds_for};
+pub use load::LoadOfDevice;
 use load::Promises;
-pub use load::{LoadOfDevice, Reservation};
 use omp::env::{self, TargetOffload};
 use omp::report;
 use omp::target;
 use omp::thread::CurrentThread;
+pub use region::{AnnouncedRegion, DeviceChoice, SECTIONS, Section};
+pub use reservation::Reservation;
+use reservation::{Offer, PlacedRegion};
 
+mod able;
 pub mod admission;
 pub mod graph;
 pub mod held;
@@ -54,140 +63,12 @@ pub mod only;
 pub mod pace;
 pub mod policies;
 pub(super) mod rates;
+pub mod region;
+pub mod reservation;
 pub mod tasks;
 mod times;
 pub mod versions;
 pub mod writers;
-
-/// How many sections of distributed memory the program may name for a region.
-pub const SECTIONS: usize = 4;
-
-/// Elements of some distributed memory (`omp_cluster::persistent::dist`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Section {
-    /// Where the memory is.
-    pub address: u64,
-    /// The first element.
-    pub index: u64,
-    /// How many.
-    pub count: u64,
-}
-
-/// A region whose device is to be chosen.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AnnouncedRegion {
-    /// The number of the region; the first region has number 0.
-    pub number: u32,
-    /// Bytes of device memory that the region needs besides its mapped storage.
-    pub scratch: u64,
-    /// The distributed memory that the region works on, as far as the program has declared it.
-    pub data: [Option<Section>; SECTIONS],
-    /// Its mapped storage stays on its device as resident copies, if its list suits
-    /// ([`super::resident`]).
-    pub stays_resident: bool,
-    /// The code of the region's task if a compiler made the task; else 0.
-    pub entry: usize,
-    /// The devices that may run the region.
-    pub among: DeviceChoice,
-}
-
-/// Devices that the runtime may choose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeviceChoice {
-    /// All devices.
-    #[default]
-    All,
-    /// GPUs.
-    Gpus,
-    /// Other ranks.
-    Ranks,
-    /// The devices of a set that the program has made.
-    Set(u32),
-    /// The devices that have a copy of the byte at this address.
-    Near(usize),
-    /// The device where the data that begin at this address were written last.
-    Behind(usize),
-}
-
-impl DeviceChoice {
-    /// Could the choice mean the device? Sets are checked; addresses are not.
-    pub(super) fn may_mean(self, slot: &DeviceSlot) -> bool {
-        self.has(slot)
-            && match self {
-                Self::Set(set) => only::of_set(set).binary_search(&slot.number).is_ok(),
-                _ => true,
-            }
-    }
-
-    /// Is the device of a kind that the choice allows?
-    fn has(self, slot: &DeviceSlot) -> bool {
-        match self {
-            Self::All | Self::Set(_) | Self::Near(_) | Self::Behind(_) => true,
-            Self::Gpus => slot.owner.gpu.is_some(),
-            Self::Ranks => ranks::place().is_some() && slot.owner.gpu.is_none(),
-        }
-    }
-}
-
-/// Which kinds of devices can run the region with this code: processors, GPUs. One device of a kind
-/// stands for all of that kind, since their images are alike. If all devices are of one kind, the
-/// check is left to the device that is to run the region.
-fn kinds_for(region: &AnnouncedRegion, code: usize) -> [bool; 2] {
-    let slots = usable();
-    let is_gpu = |slot: &DeviceSlot| slot.owner.gpu.is_some();
-    if slots.first().map(is_gpu) == slots.last().map(is_gpu) {
-        return [true; 2];
-    }
-    // Distributed memory belongs to ranks, so GPUs cannot run these regions.
-    let suits = |gpus: bool| {
-        region.among != if gpus { DeviceChoice::Ranks } else { DeviceChoice::Gpus }
-            && !(gpus && region.data.iter().any(Option::is_some))
-    };
-    [false, true].map(|gpus| {
-        suits(gpus)
-            && slots.iter().find(|slot| is_gpu(slot) == gpus).is_some_and(|slot| program::can_run(slot, code))
-    })
-}
-
-/// The devices that may run a region at the moment.
-struct Able {
-    /// Whether processors may, and whether GPUs may.
-    kinds: [bool; 2],
-    /// If set: only these devices, sorted by number.
-    only: Option<Vec<i32>>,
-}
-
-impl Able {
-    fn of(region: &AnnouncedRegion, kinds: [bool; 2]) -> Self {
-        let known = |devices: Vec<i32>| Some(devices).filter(|devices| !devices.is_empty());
-        let only = match region.among {
-            DeviceChoice::All | DeviceChoice::Gpus | DeviceChoice::Ranks => None,
-            DeviceChoice::Set(set) => Some(only::of_set(set).to_vec()),
-            DeviceChoice::Near(address) => known(only::near(address)),
-            DeviceChoice::Behind(address) => known(only::behind(address)),
-        };
-        Self { kinds, only }
-    }
-
-    /// May the device run the region?
-    fn has(&self, region: &AnnouncedRegion, slot: &DeviceSlot) -> bool {
-        let is_one = || self.only.as_ref().is_none_or(|only| only.binary_search(&slot.number).is_ok());
-        region.among.has(slot) && self.kinds[usize::from(slot.owner.gpu.is_some())] && is_one()
-    }
-}
-
-impl AnnouncedRegion {
-    /// Bytes of the region's distributed memory that belong to the device, and bytes that belong to
-    /// other devices.
-    fn distributed(&self, slot: &DeviceSlot) -> (u64, u64) {
-        if ranks::place().is_none() {
-            return (0, 0);
-        }
-        let each =
-            self.data.iter().flatten().map(|section| ranks::linked().bytes_of(*section, slot.owner.rank));
-        each.fold((0, 0), |(own, far), (here, there)| (own + here, far + there))
-    }
-}
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -316,7 +197,7 @@ pub fn choose(
         let able = Able::of(&region, kinds);
         if !usable().iter().any(|slot| able.has(&region, slot)) {
             give_admission_back();
-            target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
+            target::refuse_if_mandatory(here, i64::from(region::ANY));
             return None;
         }
         let before = Promises::now().given_back;
@@ -358,22 +239,6 @@ pub fn choose(
         };
         transfer::wait(&ready, &|_| false);
     }
-}
-
-/// A region for which a device was chosen.
-pub struct PlacedRegion {
-    promise: Reservation,
-    /// The region may wait for its rank, and may be stolen meanwhile: its list maps all its data,
-    /// few of them are on the device, and the policy allows it.
-    may_move: bool,
-    /// The region may wait for its GPU: its memory there is promised, or memory does not matter.
-    may_wait: bool,
-    /// The GPUs that may take the region over while it waits.
-    offers: Vec<Offer>,
-    /// Bytes that the region needs on a device that has none of its data.
-    elsewhere: u64,
-    /// The region follows others on its GPU, and may not move to another GPU.
-    follows: bool,
 }
 
 /// The policy has found no device, or has chosen a device other than that of the regions before
@@ -420,7 +285,7 @@ fn try_choose(
     let moves = held::is_used()
         && slot.owner.gpu.is_none()
         && matches!(region.among, DeviceChoice::All | DeviceChoice::Ranks);
-    let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
+    let may_move = moves && policy.lets_steal() && !stays && is_complete(items);
     let follows = lead == Some(slot.number);
     let may_wait = limit.is_none() || view.present == 0 || follows;
     let others = slots
@@ -429,8 +294,7 @@ fn try_choose(
         .filter(|(other, view)| other.owner.gpu.is_some() && other.number != slot.number && view.fits());
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring });
     // A region that follows others on its GPU would only wait for them on another GPU.
-    let lets_move =
-        slot.owner.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
+    let lets_move = slot.owner.gpu.is_some() && lead.is_none() && policy.lets_steal() && is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
     let promise = Reservation::new(
         slot,

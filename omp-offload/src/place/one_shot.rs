@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::interface::Wake;
 use crate::transfer;
+use device_trait::Wake;
 
 /// A value that one thread gives, once, to one task that waits for it.
 pub(super) struct OneShot<T> {

@@ -10,9 +10,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::writers;
+use crate::device_slot::DeviceSlot;
+use crate::devices::{get, usable};
 use crate::handle::RemoteFault;
 use crate::table::MappedRange;
-use crate::{DeviceSlot, array, get, resident, usable};
+use crate::{array, resident};
 
 /// The number of the first set.
 const FIRST: i32 = 0x4100_0000;

@@ -7,10 +7,6 @@
 //! are left out. So are copies that were over when they had begun.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-use crate::interface::Device;
-use crate::usable;
 
 /// Copies of fewer bytes are not measured.
 pub const LARGE: usize = 1 << 20;
@@ -22,7 +18,7 @@ pub struct Pace([AtomicU64; 2]);
 
 impl Pace {
     /// Notes a copy of so many bytes that took this time.
-    fn copied(&self, from_device: bool, bytes: usize, nanoseconds: u128) {
+    pub(crate) fn copied(&self, from_device: bool, bytes: usize, nanoseconds: u128) {
         let seen = u64::try_from(bytes as u128 * 1_000_000 / nanoseconds.max(1)).unwrap_or(u64::MAX);
         let pace = &self.0[usize::from(from_device)];
         // ORDERING: Relaxed, both; an estimate, and an update may be lost.
@@ -39,14 +35,6 @@ impl Pace {
         let pace = if from_device && device > 0 { device } else { host };
         (pace > 0)
             .then(|| u64::try_from(u128::from(bytes) * 1_000_000 / u128::from(pace)).unwrap_or(u64::MAX))
-    }
-}
-
-/// Notes a copy of so many bytes to the device that took this time, from another device or from the
-/// host.
-pub fn copied(device: &dyn Device, from_device: bool, bytes: usize, time: Duration) {
-    if let Some(slot) = usable().iter().find(|slot| core::ptr::addr_eq(&raw const *slot.device, device)) {
-        slot.placing.pace.copied(from_device, bytes, time.as_nanos());
     }
 }
 

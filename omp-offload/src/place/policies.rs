@@ -8,7 +8,9 @@ use placement::online::{ByHand, LeastLoaded};
 use placement::policy::{PlacementPolicy, PlacementRequest, View};
 
 use super::{graph, library};
-use crate::{DeviceOwner, ranks, usable};
+use crate::device_slot::DeviceOwner;
+use crate::devices::usable;
+use crate::ranks;
 use omp::env::{PolicyFile, PolicyName};
 use omp::{env, report, user_files};
 

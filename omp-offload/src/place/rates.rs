@@ -11,7 +11,8 @@ use std::sync::OnceLock;
 use placement::graph::{GraphDevice, GraphMachine};
 use placement::rates::{self, Rates};
 
-use crate::{get, ranks, usable};
+use crate::devices::{get, usable};
+use crate::ranks;
 use omp::{env, report, user_files};
 
 /// Where nothing was measured: the bytes that a copy is assumed to move in a nanosecond (1 GB/s),

@@ -26,10 +26,11 @@
 use placement::policy::View;
 use placement::times::TaskKind;
 
-use super::admission::Offer;
-use super::load::NO_REGION;
-use super::{PlacedRegion, Reservation, admission, hints, policies, rates, times};
-use crate::{DeviceSlot, array, avoided, borrowed, chain, usable};
+use super::reservation::{NO_REGION, Offer, PlacedRegion, Reservation};
+use super::{admission, hints, policies, rates, times};
+use crate::device_slot::DeviceSlot;
+use crate::devices::usable;
+use crate::{array, avoided, borrowed, chain};
 use omp::depend::Dependence;
 use omp::env;
 use omp::task::Task;

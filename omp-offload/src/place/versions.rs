@@ -23,11 +23,14 @@ use placement::times::TaskKind;
 use placement::versions::{VersionOption, VersionRun, VersionTimes};
 use ult::sched::undisturbed;
 
-use super::admission::{self, Admission, Offer};
+use super::admission::{self, Admission};
+use super::reservation::{Offer, PlacedRegion, Reservation};
 use super::writers::Writers;
-use super::{PlacedRegion, Reservation, rates, times};
-use crate::interface::{DeviceFailure, DeviceOperation, DeviceProgress};
-use crate::{DeviceSlot, get, transfer};
+use super::{rates, times};
+use crate::device_slot::DeviceSlot;
+use crate::devices::get;
+use crate::transfer;
+use device_trait::{DeviceFailure, DeviceOperation, DeviceProgress};
 use omp::thread::CurrentThread;
 
 static VERSIONS: Mutex<VersionTimes> = Mutex::new(VersionTimes::new());

@@ -9,7 +9,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::map::{MapFlags, MapItem};
+use crate::map::items::{MapFlags, MapItem};
 
 /// The number of addresses that are known at a time.
 const SIZE: usize = 1024;

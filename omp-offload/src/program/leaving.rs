@@ -4,7 +4,7 @@
 //! | when | what happens |
 //! |---|---|
 //! | `dlclose` | the image is unloaded from each device that has it. The loader's lock is held then, so the runtime waits for no lock under which another thread might load an object: a device that is busy loading lets the image go at the next construct that uses it |
-//! | the end of the process | the first of our handlers waits for what [`root::finish_tasks`] waits for, then the devices call the destructors of all that is left ([`Device::end`](crate::interface::Device::end)). Nothing is unloaded: other threads may still run |
+//! | the end of the process | the first of our handlers waits for what [`root::finish_tasks`] waits for, then the devices call the destructors of all that is left ([`Device::end`](device_trait::Device::end)). Nothing is unloaded: other threads may still run |
 //!
 //! Handlers that were added last are called first. One is added with each program that is loaded on
 //! a device. So it comes after the driver has started, and is called before the driver's own
@@ -21,8 +21,11 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
-use super::{Brought, registry};
-use crate::{DeviceSlot, TableGuard, ranks};
+use super::loaded::Brought;
+use super::registry;
+use crate::device_slot::{DeviceSlot, TableGuard};
+use crate::devices;
+use crate::ranks;
 use omp::extension::tools;
 use omp::{exit, report, root};
 
@@ -71,7 +74,7 @@ unsafe extern "C" fn at_end(status: c_int, _: *mut c_void) {
 pub fn end_devices() {
     // ORDERING: Relaxed; see `goes_on`.
     if PROCESS.load(Ordering::Relaxed) == process() {
-        crate::opened().iter().for_each(|slot| say(slot, slot.device.end()));
+        devices::opened().iter().for_each(|slot| say(slot, slot.device.end()));
     }
 }
 
@@ -80,7 +83,7 @@ pub(super) fn unload_everywhere() {
     if !goes_on() {
         return;
     }
-    for slot in crate::opened() {
+    for slot in devices::opened() {
         if slot.programs.lock.try_lock() {
             if let Some(table) = slot.try_lock() {
                 unload(slot, table);
@@ -120,7 +123,7 @@ fn unload(slot: &DeviceSlot, mut table: TableGuard<'_>) {
     }
 }
 
-fn say(slot: &DeviceSlot, done: Result<(), crate::interface::DeviceFailure>) {
+fn say(slot: &DeviceSlot, done: Result<(), device_trait::DeviceFailure>) {
     if let Err(why) = done {
         report::warn(format_args!("device {}: {why}", slot.number));
     }

@@ -9,7 +9,7 @@
 //! short:
 //! * A region of `target nowait device(ompx_device_any())` leaves its mapped storage on its device
 //!   when it ends. The next such region finds the storage there, or copies it from where it is.
-//! * Any other code that goes on because such a region has ended calls [`host_looks`]. This writes
+//! * Any other code that goes on because such a region has ended calls [`offload::host_looks`]. This writes
 //!   back all dirty copies, and drops all copies that no region uses. From then on the host may
 //!   read and write.
 //!
@@ -33,16 +33,16 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use super::interface::DeviceFailure;
-use super::map::{MapFlags, MapItem, MapRole};
-use super::place::hints::is_announced;
+use super::map::items::{MapFlags, MapItem, MapRole};
+use super::statics;
 use super::table::{MappedRange, MappingTable};
 use super::transfer::{self, TransferBatch};
-use super::{DeviceSlot, chain, statics};
+use crate::device_slot::DeviceSlot;
+use device_trait::DeviceFailure;
 use omp::env;
-use omp::extension::offload::{self, host_looks};
+use omp::extension::offload;
 use omp::root;
-use omp::task::{self, Task};
+use omp::task;
 use omp::thread::CurrentThread;
 use placement::directory::{CopyWays, From, Used, WORTH_WAITING};
 use store::{Roads, Store, free};
@@ -110,7 +110,7 @@ pub fn set(on: bool) -> bool {
 /// conditions:
 /// * It is outside of target regions, whose data other processes write.
 /// * Its creator is not a final task: such a task would go on because of the region's end.
-/// * The end of the program waits for tasks, and so calls [`host_looks`].
+/// * The end of the program waits for tasks, and so calls [`offload::host_looks`].
 pub fn is_to_stay(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; see `set`.
     ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::TaskFlags::FINAL) && {
@@ -181,23 +181,13 @@ pub fn make_room(slot: &DeviceSlot) -> bool {
 
 // ---- where the host may look ------------------------------------------------
 
-/// [`host_looks`] for a task that begins. A task that is known to launch a region that handles
-/// resident copies itself is excepted.
-#[cold]
-pub fn host_looks_in(task: &Task) {
-    // An announcement stays behind if its task never launched a region, until another target task
-    // gets the task's memory. Device tasks are no target tasks.
-    let launches = || {
-        task.flags().has(task::TaskFlags::OFFLOADED.with(task::TaskFlags::TARGET))
-            && is_announced(task).is_some_and(|region| region.stays_resident && chain::launches(region.entry))
-    };
-    if RESIDENT.count() != 0 && !launches() {
-        chain::wait_for_keeping(task);
-        host_looks();
-    }
+/// Are there resident copies? Costs one load.
+#[inline(always)]
+pub(crate) fn has_copies() -> bool {
+    RESIDENT.count() != 0
 }
 
-/// What [`host_looks`] does if there are resident copies.
+/// What [`offload::host_looks`] does if there are resident copies.
 pub(super) fn give_back() {
     if CurrentThread::get().team().plan().target_depth > 0 {
         return; // tasks that end inside of a target region leave no resident copies

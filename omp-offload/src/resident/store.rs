@@ -14,10 +14,11 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::super::interface::DeviceFailure;
 use super::super::place::rates;
 use super::super::transfer::{self, TransferBatch};
-use super::super::{DeviceSlot, all, fail};
+use crate::device_slot::{DeviceSlot, fail};
+use crate::devices::all;
+use device_trait::DeviceFailure;
 use placement::directory::{CopyWays, DeviceNumber, Directory, Eviction, FreedMemory, From, Save, Used};
 
 /// A directory, with the counters that waiting threads poll.

@@ -8,13 +8,13 @@ use crate::abi::kmpc::task::kind;
 use omp::depend::Dependence;
 use omp::report;
 use omp::thread::CurrentThread;
+use omp_offload::borrowed;
 use omp_offload::bytes::Bytes;
 use omp_offload::handle::{RemoteFault, RemoteHandle};
 use omp_offload::place::versions::VersionDatum;
-use omp_offload::place::{hints, only};
+use omp_offload::place::{hints, only, region};
 use omp_offload::version::{self, VersionChoice};
 use omp_offload::work::{self, DeviceTaskFunction, DeviceTaskWork};
-use omp_offload::{borrowed, choose};
 
 /// `ompx_cuda_stream`: the running task's stream on the device that [`ompx_set_task_stream`] set
 /// for it, else on the default device; null and a line if it gets none.
@@ -54,13 +54,13 @@ pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
 /// `ompx_device_any_gpu`: stands for the GPU that the runtime chooses.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_device_any_gpu() -> c_int {
-    borrowed::ANY_GPU
+    region::ANY_GPU
 }
 
 /// `ompx_device_any_rank`: stands for the rank that the runtime chooses.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_device_any_rank() -> c_int {
-    choose::ANY_RANK
+    region::ANY_RANK
 }
 
 /// `ompx_device_near`: stands for the devices that have the byte at this address, for the next
@@ -68,7 +68,7 @@ pub extern "C" fn ompx_device_any_rank() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_near(address: *const c_void) -> c_int {
     hints::set_address(CurrentThread::get().task, address.addr());
-    choose::NEAR
+    region::NEAR
 }
 
 /// `ompx_device_of`: stands for the device where the region ran that wrote what begins at this
@@ -76,7 +76,7 @@ pub extern "C-unwind" fn ompx_device_near(address: *const c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_of(address: *const c_void) -> c_int {
     hints::set_address(CurrentThread::get().task, address.addr());
-    choose::BEHIND
+    region::BEHIND
 }
 
 /// `ompx_device_set`: a number that stands for these devices, or an error.

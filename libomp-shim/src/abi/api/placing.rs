@@ -4,14 +4,14 @@ use core::ffi::{CStr, c_char, c_int};
 
 use omp::thread::CurrentThread;
 use omp::{env, report};
-use omp_offload::place::{hints, policies};
-use omp_offload::{choose, resident};
+use omp_offload::place::{hints, policies, region};
+use omp_offload::resident;
 
 /// `ompx_device_any`: the number for `device` clauses of target regions that leave the choice of
 /// the device to the runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_device_any() -> c_int {
-    choose::ANY
+    region::ANY
 }
 
 /// `ompx_set_sched`: regions whose device is the runtime's choice are placed by this policy from

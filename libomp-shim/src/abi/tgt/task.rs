@@ -8,7 +8,7 @@ use crate::abi::kmpc::task::{__kmpc_omp_task_alloc, KmpTask, TIED, TaskRoutine, 
 use omp::task::TaskFlags;
 use omp::thread::CurrentThread;
 use omp_offload::place::{AnnouncedRegion, hints};
-use omp_offload::{array, chain, choose};
+use omp_offload::{array, choose};
 
 /// Allocates a `target` task. If the runtime is to choose the task's device, the task gets the
 /// number of its region now; the device is chosen when the task runs. Such a task is untied (5.2
@@ -30,7 +30,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
     let queues = omp_offload::any()
-        && chain::suits(CurrentThread::get(), entry, omp_offload::number(CurrentThread::get(), device));
+        && choose::queues(CurrentThread::get(), entry, omp_offload::number(CurrentThread::get(), device));
     task.set_flags(
         task.flags()
             .with(TaskFlags::TARGET)
