@@ -167,7 +167,8 @@ impl Target {
             // SAFETY: as above; pointers in it may have been on a device.
             list = unsafe { arrays.list() };
         }
-        let (number, promise) = choose::device(here, announced, function as usize, &list.items);
+        let region = AnnouncedRegion { stays_resident, ..announced };
+        let (number, promise) = choose::device(here, region, function as usize, &list.items);
         match device_for(here, number as c_int) {
             Some(slot) => (Some(slot), promise, stays_resident),
             None => {
