@@ -5,11 +5,11 @@
 //! where there is none. A rank that has another version of a module has no module of that identity,
 //! and says so.
 
-use core::ffi::{CStr, c_int, c_void};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ult::sys::hash;
+use ult::sys::loader::{ObjectRecord, find_object};
 
 /// Type of the note with the build identifier, and its name.
 const BUILD_ID: u32 = 3;
@@ -59,67 +59,35 @@ fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// # Safety
-/// The loader's record of an object that stays loaded.
-unsafe fn identity(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> u64 {
-    // SAFETY: as the caller says; segments of these kinds are readable.
+fn identity(object: &ObjectRecord<'_>) -> u64 {
+    // SAFETY: a record of the loader's while it visits the object, which stays as long; segments of
+    // these kinds are readable.
     let bytes = |h: &libc::Elf64_Phdr, most: usize| unsafe {
-        let at = (info.dlpi_addr + h.p_vaddr) as usize as *const u8;
+        let at = (object.base + h.p_vaddr as usize) as *const u8;
         core::slice::from_raw_parts(at, (h.p_filesz as usize).min(most))
     };
-    let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
+    let notes = object.headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
     if let Some(id) = notes.map(|h| bytes(h, usize::MAX)).find_map(build_id) {
         return hash::of_bytes(1, id);
     }
-    let code = headers.iter().filter(|h| {
+    let code = object.headers.iter().filter(|h| {
         h.p_type == libc::PT_LOAD && h.p_flags & (libc::PF_X | libc::PF_R) == libc::PF_X | libc::PF_R
     });
     code.fold(2, |seed, h| hash::of_bytes(seed, bytes(h, ENOUGH)))
 }
 
-/// Calls `visit` for each object, with the extent of its segments, until it answers true.
-fn each(visit: &mut dyn FnMut(&libc::dl_phdr_info, &[libc::Elf64_Phdr]) -> bool) {
-    type Visit<'a> = &'a mut dyn FnMut(&libc::dl_phdr_info, &[libc::Elf64_Phdr]) -> bool;
-    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, visit: *mut c_void) -> c_int {
-        // SAFETY: the loader's record, and what `each` passed.
-        let (info, visit) = unsafe { (&*info, &mut *visit.cast::<Visit<'_>>()) };
-        if info.dlpi_phdr.is_null() {
-            return 0;
-        }
-        // SAFETY: the loader's array.
-        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-        c_int::from(visit(info, headers))
-    }
-    let mut visit: Visit<'_> = visit;
-    // SAFETY: the callback gets a pointer to `visit`, which outlives the call.
-    unsafe { ult::sys::loader::walk(look, (&raw mut visit).cast()) };
-}
-
-fn name(info: &libc::dl_phdr_info) -> String {
-    // SAFETY: null or the loader's C string.
-    let path = if info.dlpi_name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.dlpi_name) } };
-    let path = path.to_string_lossy();
-    path.rsplit('/').next().unwrap_or_default().to_owned()
-}
-
 /// The object that `address` lies in.
 pub fn at(address: usize) -> Option<RankModule> {
-    let mut found = None;
-    each(&mut |info, headers| {
-        let inside = headers.iter().any(|h| {
-            let start = (info.dlpi_addr + h.p_vaddr) as usize;
-            h.p_type == libc::PT_LOAD && (start..start + h.p_memsz as usize).contains(&address)
-        });
-        if inside {
-            let base = info.dlpi_addr as usize;
-            // SAFETY: inside the loader's callback the object stays.
-            let identity = || unsafe { identity(info, headers) };
-            let identity = *known().get_or_insert_default().identities.entry(base).or_insert_with(identity);
-            found = Some(RankModule { base, identity, name: name(info) });
-        }
-        inside
-    });
-    found
+    find_object(|object| {
+        object.contains(address).then(|| {
+            let base = object.base;
+            let known = &mut known();
+            let identities = &mut known.get_or_insert_default().identities;
+            let identity = *identities.entry(base).or_insert_with(|| identity(object));
+            let path = object.path.to_string_lossy();
+            RankModule { base, identity, name: path.rsplit('/').next().unwrap_or_default().to_owned() }
+        })
+    })
 }
 
 /// Identity and offset for an address of the program's.
@@ -138,15 +106,7 @@ pub fn base(identity: u64) -> Option<usize> {
     if let Some(&base) = known().get_or_insert_default().bases.get(&identity) {
         return Some(base);
     }
-    let mut found = None;
-    each(&mut |info, headers| {
-        let base = info.dlpi_addr as usize;
-        // SAFETY: inside the loader's callback the object stays.
-        if unsafe { self::identity(info, headers) } == identity {
-            found = Some(base);
-        }
-        found.is_some()
-    });
+    let found = find_object(|object| (self::identity(object) == identity).then_some(object.base));
     if let Some(base) = found {
         known().get_or_insert_default().bases.insert(identity, base);
     }

@@ -13,6 +13,8 @@ use core::ffi::{c_int, c_void};
 
 use omp::storage::Reason;
 
+use super::next::LibraryNext;
+
 type SetProtocol = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
 /// `pthread_mutexattr_setprotocol`, as POSIX has it; threads of regions that are forked after a
@@ -22,15 +24,16 @@ type SetProtocol = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutexattr_setprotocol(attributes: *mut c_void, protocol: c_int) -> c_int {
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_mutexattr_setprotocol");
     if protocol == libc::PTHREAD_PRIO_INHERIT {
         omp::storage::share_no_more(Reason::Mutexes);
     }
     // SAFETY: the next definition is the C library's, with this signature; arguments are passed on.
     unsafe {
-        let next = libc::dlsym(libc::RTLD_NEXT, c"pthread_mutexattr_setprotocol".as_ptr());
+        let next = NEXT.address();
         if next.is_null() {
             return libc::ENOSYS;
         }
-        core::mem::transmute::<*mut c_void, SetProtocol>(next)(attributes, protocol)
+        core::mem::transmute::<*const c_void, SetProtocol>(next)(attributes, protocol)
     }
 }

@@ -12,7 +12,11 @@
 //! nothing).
 
 use core::arch::naked_asm;
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{c_int, c_void};
+
+use ult::sys::loader::LoadedAddress;
+
+use super::next::LibraryNext;
 
 type SetAffinity = unsafe extern "C" fn(libc::pthread_t, usize, *const c_void) -> c_int;
 
@@ -39,6 +43,7 @@ unsafe extern "C" fn serve(
     mask: *const c_void,
     caller: *const c_void,
 ) -> c_int {
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setaffinity_np");
     if is_replaced_runtime(caller) {
         return 0;
     }
@@ -47,23 +52,15 @@ unsafe extern "C" fn serve(
         if let Some(result) = super::affinity::set_of(thread, size, mask) {
             return result;
         }
-        let next = libc::dlsym(libc::RTLD_NEXT, c"pthread_setaffinity_np".as_ptr());
+        let next = NEXT.address();
         if next.is_null() {
             return libc::ENOSYS;
         }
-        core::mem::transmute::<*mut c_void, SetAffinity>(next)(thread, size, mask)
+        core::mem::transmute::<*const c_void, SetAffinity>(next)(thread, size, mask)
     }
 }
 
 /// Does `address` lie in a library called libgomp (wheels rename theirs to libgomp-<hash>)?
 fn is_replaced_runtime(address: *const c_void) -> bool {
-    // SAFETY: a valid out pointer; the name, if there is one, is the loader's C string.
-    unsafe {
-        let mut object: libc::Dl_info = core::mem::zeroed();
-        if libc::dladdr(address, &mut object) == 0 || object.dli_fname.is_null() {
-            return false;
-        }
-        let path = CStr::from_ptr(object.dli_fname).to_bytes();
-        path.rsplit(|&b| b == b'/').next().is_some_and(|name| name.starts_with(b"libgomp"))
-    }
+    LoadedAddress::of(address.addr()).is_some_and(|object| object.file_name().starts_with(b"libgomp"))
 }

@@ -20,12 +20,10 @@
 //!   frees the stack that it finds there.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::next::LibraryNext;
 
 type GetAttributes = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
-
-/// The C library's definition, once it has been looked up.
-static NEXT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// `pthread_getattr_np`, with the stack that `thread` runs on, or ran on last. Any thread, about
 /// any thread that exists.
@@ -81,14 +79,7 @@ unsafe fn put_stack(attributes: *mut libc::pthread_attr_t, lowest: usize, size: 
 
 /// The next definition of the function, the C library's.
 fn next() -> Option<GetAttributes> {
-    // ORDERING: Relaxed; the address of code, and every thread finds the same one.
-    let mut found = NEXT.load(Ordering::Relaxed);
-    if found.is_null() {
-        // SAFETY: the name is a C string.
-        found = unsafe { libc::dlsym(libc::RTLD_NEXT, c"pthread_getattr_np".as_ptr()) };
-        // ORDERING: Relaxed, as above.
-        NEXT.store(found, Ordering::Relaxed);
-    }
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_getattr_np");
     // SAFETY: null, or the C library's function, which has this signature.
-    unsafe { core::mem::transmute::<*mut c_void, Option<GetAttributes>>(found) }
+    unsafe { core::mem::transmute::<*const c_void, Option<GetAttributes>>(NEXT.address()) }
 }

@@ -34,6 +34,7 @@ use omp::report;
 use omp_offload::modules;
 use omp_offload::place::held;
 use omp_offload::program;
+use ult::sys::loader::LoadedAddress;
 
 /// The process that has started, 0 before.
 static STARTED: AtomicI32 = AtomicI32::new(0);
@@ -55,13 +56,8 @@ fn linked() -> Option<&'static str> {
 
 /// Where this library lies.
 fn directories() -> Vec<PathBuf> {
-    // SAFETY: a valid out pointer; the path is the loader's C string.
-    let path = unsafe {
-        let mut object: libc::Dl_info = core::mem::zeroed();
-        let found = libc::dladdr(launched as *const () as *const c_void, &mut object) != 0
-            && !object.dli_fname.is_null();
-        found.then(|| CStr::from_ptr(object.dli_fname).to_string_lossy().into_owned())
-    };
+    let here = LoadedAddress::of(launched as *const () as usize);
+    let path = here.map(|object| object.path().to_string_lossy().into_owned());
     let as_loaded = PathBuf::from(path.unwrap_or_default());
     let real = as_loaded.canonicalize().unwrap_or_default();
     [as_loaded, real].iter().filter_map(|p| p.parent().map(Path::to_path_buf)).collect()

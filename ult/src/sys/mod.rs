@@ -11,7 +11,7 @@
 //! | [`memory`] | pages of memory |
 //! | [`random`], [`hash`] | numbers that look random; numbers for names and data |
 //! | [`proc_file`] | small files below `/proc` |
-//! | [`loader`] | walks over the loaded objects, and not during a fork |
+//! | [`loader`] | what the loader says of an address and of all loaded objects, and not during a fork |
 //! | [`objects`] | the loaded objects: functions, symbols referred to, where the code is |
 //! | `cgroup` | processor quotas of control groups, version 1 and 2 |
 //! | [`cpulist`] | the kernel's `0-3,8` notation for sets of processors |

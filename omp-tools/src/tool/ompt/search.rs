@@ -17,6 +17,7 @@ use std::io;
 use super::types::{StartResult, StartTool};
 use omp::env::{self, VerboseInit};
 use omp::{report, user_files};
+use ult::sys::loader::LoadedAddress;
 
 /// `_OPENMP`.
 const VERSION: c_uint = 202_111;
@@ -224,11 +225,6 @@ fn error() -> String {
 /// Is the function at `address` in this library? `ompt_start_tool` of the library itself is found in a
 /// tool that has none, since the tool may be linked with this library.
 fn is_own(address: *mut c_void) -> bool {
-    let base = |address: *const c_void| {
-        // SAFETY: all bits zero are a valid `Dl_info`, which is plain data.
-        let mut object: libc::Dl_info = unsafe { core::mem::zeroed() };
-        // SAFETY: a valid out pointer; the address is only looked up.
-        (unsafe { libc::dladdr(address, &raw mut object) } != 0).then_some(object.dli_fbase)
-    };
+    let base = |address: *const c_void| LoadedAddress::of(address.addr()).map(|object| object.base());
     base(address) == base(is_own as *const c_void)
 }
