@@ -8,7 +8,9 @@
 //! | [`tool`] | OMPT, and the hooks that notify consumers |
 //! | [`trace`] | timelines: `GANGWAY_TRACE` |
 //! | [`check`] | `GANGWAY_CHECK`: waits in vain, and misuse |
+//! | `object_file` | functions by address, from the files of objects, for both |
 pub mod check;
+mod object_file;
 pub mod tool;
 pub mod trace;
 

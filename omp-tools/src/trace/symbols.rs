@@ -1,124 +1,48 @@
 //! Code addresses as text: the function, by the symbol table of its file. At the end of the
 //! program, when time does not matter.
 //!
-//! What compilers make of the bodies of regions and tasks are local functions (`main._omp_fn.0`),
-//! which the loader does not know; they are in `.symtab`, unless that was stripped. Then the
-//! loader's nearest name is given, or the file's name, each with an offset.
+//! The file's own name comes first. Where it has none, the loader's nearest name is given, or the
+//! file's name, each with an offset.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
-/// The functions of one file, by address.
-struct Functions {
-    /// Addresses in the file are those in memory: not a library, nor a program that can be loaded
-    /// anywhere.
-    fixed: bool,
-    /// Address, size and name, in the order of addresses.
-    list: Vec<(u64, u64, String)>,
-}
+use ult::sys::loader::LoadedAddress;
+
+use crate::object_file::{self, ObjectFile};
 
 /// What has been looked up.
 #[derive(Default)]
-pub struct TraceSymbols(HashMap<String, Option<Functions>>);
-
-/// What the loader says of an address.
-struct SymbolAddress {
-    file: String,
-    base: u64,
-    nearest: Option<(String, u64)>,
-}
-
-fn ask_loader(address: u64) -> Option<SymbolAddress> {
-    // SAFETY: a valid out pointer; the strings are the loader's.
-    unsafe {
-        let mut object: libc::Dl_info = core::mem::zeroed();
-        if libc::dladdr(address as *const c_void, &mut object) == 0 || object.dli_fname.is_null() {
-            return None;
-        }
-        let text = |s: *const c_char| CStr::from_ptr(s).to_string_lossy().into_owned();
-        let nearest =
-            (!object.dli_sname.is_null()).then(|| (text(object.dli_sname), object.dli_saddr as u64));
-        Some(SymbolAddress { file: text(object.dli_fname), base: object.dli_fbase as u64, nearest })
-    }
-}
+pub struct TraceSymbols(HashMap<PathBuf, Option<ObjectFile>>);
 
 /// Does a loaded file contain `address`?
 pub fn is_loaded(address: u64) -> bool {
-    ask_loader(address).is_some()
+    LoadedAddress::of(address as usize).is_some()
 }
 
 impl TraceSymbols {
     /// The function at `address`, with an offset where it is not at its beginning.
     pub fn name(&mut self, address: u64) -> String {
-        let Some(place) = ask_loader(address) else { return format!("{address:#x}") };
-        // The loader names the program as it was called; a relative name may not be right any more.
-        let path = if Path::new(&place.file).is_absolute() {
-            place.file.clone()
-        } else {
-            "/proc/self/exe".to_owned()
-        };
-        let functions = self.0.entry(path).or_insert_with_key(|path| read(Path::new(path)));
-        let found = functions.as_ref().and_then(|f| f.find(address - if f.fixed { 0 } else { place.base }));
-        let short =
-            || Path::new(&place.file).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
-        match (found, place.nearest) {
-            (Some((name, offset)), _) => with_offset(&demangle(name), offset),
-            (None, Some((name, at))) => with_offset(&demangle(&name), address - at),
-            (None, None) => with_offset(&short(), address - place.base),
+        let address = address as usize;
+        let Some(object) = LoadedAddress::of(address) else { return format!("{address:#x}") };
+        let path = object_file::path_of(&object);
+        let file = self.0.entry(path).or_insert_with_key(|path| ObjectFile::open(path));
+        let found = file.as_ref().and_then(|file| file.function(file.unloaded(address, object.base())));
+        match (found, object.nearest()) {
+            (Some(function), _) => with_offset(&demangle(&function.name), function.offset),
+            (None, Some(symbol)) => {
+                with_offset(&demangle(&symbol.name.to_string_lossy()), address - symbol.address)
+            }
+            (None, None) => {
+                with_offset(&String::from_utf8_lossy(object.file_name()), address - object.base())
+            }
         }
     }
 }
 
-fn with_offset(name: &str, offset: u64) -> String {
+fn with_offset(name: &str, offset: usize) -> String {
     if offset == 0 { name.to_owned() } else { format!("{name}+{offset:#x}") }
-}
-
-impl Functions {
-    fn find(&self, address: u64) -> Option<(&str, u64)> {
-        let at = self.list.partition_point(|f| f.0 <= address).checked_sub(1)?;
-        let (begin, size, name) = &self.list[at];
-        (address - begin < (*size).max(1)).then_some((name.as_str(), address - begin))
-    }
-}
-
-/// Bytes of a section's header, and of a symbol, in 64-bit files.
-const HEADER: usize = 64;
-const SYMBOL: usize = 24;
-/// Numbers of the format.
-const FIXED: u64 = 2;
-const SYMTAB: u64 = 2;
-const FUNCTION: u8 = 2;
-
-/// The functions in the symbol table of the file; `None` without one.
-fn read(path: &Path) -> Option<Functions> {
-    let file = fs::read(path).ok()?;
-    if !file.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let number = |at: usize, bytes: usize| {
-        Some(file.get(at..at + bytes)?.iter().rev().fold(0_u64, |n, &b| n << 8 | u64::from(b)))
-    };
-    let sections = number(0x28, 8)? as usize;
-    let section = |i: u64| sections + i as usize * HEADER;
-    let mut tables = (0..number(0x3c, 2)?).map(section);
-    let table = tables.find(|&at| number(at + 4, 4) == Some(SYMTAB))?;
-    let text = number(section(number(table + 0x28, 4)?) + 0x18, 8)? as usize;
-    let (begin, size) = (number(table + 0x18, 8)? as usize, number(table + 0x20, 8)? as usize);
-    let mut list: Vec<_> = (begin..begin + size)
-        .step_by(SYMBOL)
-        .filter_map(|at| {
-            let is_function = file.get(at + 4)? & 15 == FUNCTION;
-            let name = file.get(text + number(at, 4)? as usize..)?;
-            let name = name.split(|&b| b == 0).next()?;
-            let address = number(at + 8, 8)?;
-            (is_function && address != 0)
-                .then(|| Some((address, number(at + 16, 8)?, String::from_utf8_lossy(name).into_owned())))?
-        })
-        .collect();
-    list.sort();
-    Some(Functions { fixed: number(0x10, 2)? == FIXED, list })
 }
 
 /// Names of C++, by the program's own library, if it has one.
@@ -203,11 +127,5 @@ mod tests {
     fn what_is_nowhere_is_a_number() {
         assert_eq!(TraceSymbols::default().name(0x10), "0x10");
         assert!(!is_loaded(0x10) && is_loaded(something_local as *const () as u64));
-    }
-
-    #[test]
-    fn what_is_no_object_file_has_no_functions() {
-        assert!(read(Path::new("/proc/self/maps")).is_none());
-        assert!(read(Path::new("/there/is/none")).is_none());
     }
 }
