@@ -13,6 +13,7 @@ use device_trait::{DeviceAddress, DeviceFailure};
 use omp::extension::tools;
 use omp::extension::tools::device::{DeviceOp, ToolDataOp};
 use omp::target;
+pub use omp::target::AddressOn;
 use omp::team::ON_HOST;
 
 /// Where memory is.
@@ -117,64 +118,62 @@ fn directly(to: &DeviceSlot, from: &DeviceSlot) -> Option<u64> {
 /// The device's.
 /// # Safety
 /// Both are that large.
-pub unsafe fn copy(
-    to: (Side, DeviceAddress),
-    from: (Side, DeviceAddress),
-    size: usize,
-) -> Result<(), DeviceFailure> {
+pub unsafe fn copy(to: AddressOn<Side>, from: AddressOn<Side>, size: usize) -> Result<(), DeviceFailure> {
     if size == 0 {
         return Ok(());
     }
     let notified = tools::device::op_begins_if(|| notified(to, from, size));
     // SAFETY: as the caller says.
     let result = unsafe { copy_untold(to, from, size) };
-    tools::device::op_ends(notified, || to.1);
+    tools::device::op_ends(notified, || to.address);
     result
 }
 
 /// A copy for tools; `None` where no device has a part in it.
-fn notified(to: (Side, DeviceAddress), from: (Side, DeviceAddress), size: usize) -> Option<DeviceOp> {
-    match (to.0, from.0) {
+fn notified(to: AddressOn<Side>, from: AddressOn<Side>, size: usize) -> Option<DeviceOp> {
+    match (to.on, from.on) {
         (Side::Host, Side::Host) => None,
-        (Side::Device(slot), Side::Host) => Some(to_device(slot, to.1, (ON_HOST, from.1), size)),
-        (Side::Host, Side::Device(slot)) => Some(to_host(slot, to.1, from.1, size)),
+        (Side::Device(slot), Side::Host) => Some(to_device(slot, to.address, (ON_HOST, from.address), size)),
+        (Side::Host, Side::Device(slot)) => Some(to_host(slot, to.address, from.address, size)),
         (Side::Device(slot), Side::Device(other)) => {
-            Some(to_device(slot, to.1, (other.number, from.1), size))
+            Some(to_device(slot, to.address, (other.number, from.address), size))
         }
     }
 }
 
 /// # Safety
 /// As [`copy`].
-unsafe fn copy_untold(
-    to: (Side, DeviceAddress),
-    from: (Side, DeviceAddress),
-    size: usize,
-) -> Result<(), DeviceFailure> {
+unsafe fn copy_untold(to: AddressOn<Side>, from: AddressOn<Side>, size: usize) -> Result<(), DeviceFailure> {
     // SAFETY: as the caller says, throughout.
     unsafe {
-        match (to.0, from.0) {
+        match (to.on, from.on) {
             (Side::Host, Side::Host) => {
-                core::ptr::copy(from.1 as *const u8, to.1 as *mut u8, size);
+                core::ptr::copy(from.address as *const u8, to.address as *mut u8, size);
                 Ok(())
             }
             (Side::Device(slot), Side::Host) => {
-                wait_for(&*slot.device, slot.device.copy_in(to.1, from.1 as *const u8, size)?)
+                wait_for(&*slot.device, slot.device.copy_in(to.address, from.address as *const u8, size)?)
             }
             (Side::Host, Side::Device(slot)) => {
-                wait_for(&*slot.device, slot.device.copy_out(to.1 as *mut u8, from.1, size)?)
+                wait_for(&*slot.device, slot.device.copy_out(to.address as *mut u8, from.address, size)?)
             }
             (Side::Device(a), Side::Device(b)) if core::ptr::eq(a, b) => {
-                wait_for(&*a.device, a.device.copy_within(to.1, from.1, size)?)
+                wait_for(&*a.device, a.device.copy_within(to.address, from.address, size)?)
             }
             (Side::Device(a), Side::Device(b)) => match directly(a, b) {
-                Some(peer) => wait_for(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
-                None => match ranks::linked().copy((a, to.1), (b, from.1), size) {
+                Some(peer) => {
+                    wait_for(&*a.device, a.device.copy_across(to.address, peer, from.address, size)?)
+                }
+                None => match ranks::linked().copy(
+                    AddressOn::new(a, to.address),
+                    AddressOn::new(b, from.address),
+                    size,
+                ) {
                     Some(copied) => copied,
                     None => {
                         let (to, from) = (
-                            InDevice { device: &*a.device, at: to.1 },
-                            InDevice { device: &*b.device, at: from.1 },
+                            InDevice { device: &*a.device, at: to.address },
+                            InDevice { device: &*b.device, at: from.address },
                         );
                         pipeline::copy(&to, &from, size)
                     }

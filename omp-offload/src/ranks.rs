@@ -6,9 +6,10 @@
 //! them out.
 
 use super::handle::RemoteHandle;
+use super::memory::AddressOn;
 use super::place::region::Section;
 use crate::device_slot::{DeviceOwner, DeviceSlot};
-use device_trait::{Device, DeviceAddress, DeviceFailure};
+use device_trait::{Device, DeviceFailure};
 use omp::stats::Counters;
 
 /// A process among several ranks.
@@ -37,6 +38,15 @@ pub struct RankDevices {
     pub gpus: Vec<(DeviceOwner, Box<dyn Device>)>,
 }
 
+/// How much of a section is where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SectionBytes {
+    /// Bytes that belong to the rank.
+    pub own: u64,
+    /// Bytes that do not.
+    pub other: u64,
+}
+
 /// What devices ask of ranks, and tell them. By default there are none.
 pub trait Ranks: Sync {
     /// Returns where this process is among the ranks, once they have been brought together; `None`
@@ -61,16 +71,16 @@ pub trait Ranks: Sync {
     /// Both are that large.
     unsafe fn copy(
         &self,
-        _to: (&DeviceSlot, DeviceAddress),
-        _from: (&DeviceSlot, DeviceAddress),
+        _to: AddressOn<&DeviceSlot>,
+        _from: AddressOn<&DeviceSlot>,
         _size: usize,
     ) -> Option<Result<(), DeviceFailure>> {
         None
     }
 
     /// Returns the bytes of a section that belong to a rank, and those that do not.
-    fn bytes_of(&self, _section: Section, _rank: u32) -> (u64, u64) {
-        (0, 0)
+    fn bytes_of(&self, _section: Section, _rank: u32) -> SectionBytes {
+        SectionBytes::default()
     }
 
     /// A task has ended, `well` or not: sets its future, if that still exists.

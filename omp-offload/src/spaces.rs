@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::memory::{self, Side, side};
+use super::memory::{self, AddressOn, Side, side};
 use crate::device_slot::ALIGN;
 use device_trait::DeviceAddress;
 use omp::extension::memory::{self as host, BLOCKS as COUNT, HANDLES};
@@ -154,7 +154,8 @@ unsafe fn resize(block: DeviceAddress, size: usize) -> DeviceAddress {
         return 0;
     }
     // SAFETY: both are that large, and on that device.
-    if unsafe { memory::copy((side, new), (side, block), old.min(size)) }.is_err() {
+    if unsafe { memory::copy(AddressOn::new(side, new), AddressOn::new(side, block), old.min(size)) }.is_err()
+    {
         // SAFETY: no other thread knows the new block.
         unsafe { memory::free(side, new) };
         return 0;

@@ -83,3 +83,27 @@ pub fn refuse_if_mandatory(here: CurrentThread, device: i64) {
         );
     }
 }
+
+/// An address and what it is an address of: a device, its owner, or a side that may be the host.
+#[derive(Clone, Copy)]
+pub struct AddressOn<D> {
+    /// Where the memory is.
+    pub on: D,
+    /// The address there.
+    pub address: usize,
+}
+
+impl<D> AddressOn<D> {
+    /// The address, on what it belongs to.
+    pub const fn new(on: D, address: usize) -> Self {
+        Self { on, address }
+    }
+}
+
+impl<D: Copy> AddressOn<D> {
+    /// So many bytes further on.
+    #[must_use]
+    pub fn plus(self, bytes: usize) -> Self {
+        Self { on: self.on, address: self.address + bytes }
+    }
+}

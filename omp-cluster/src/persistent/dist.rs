@@ -31,6 +31,7 @@ use crate::remote::server::SERVER;
 use crate::remote::{Owner, RemoteFault, me, owner};
 use omp_offload::bytes::Bytes;
 use omp_offload::place::Section;
+use omp_offload::ranks::SectionBytes;
 
 /// The part of the address space.
 const BEGIN: u64 = 0x3000_0000_0000;
@@ -253,12 +254,13 @@ pub fn section(address: u64, index: u64, count: u64) -> Result<Section, RemoteFa
 }
 
 /// Bytes of those that belong to a rank, and of the others. None at all if the memory is gone.
-pub fn bytes_of(section: Section, rank: u32) -> (u64, u64) {
+pub fn bytes_of(section: Section, rank: u32) -> SectionBytes {
     let Ok(Area { kind, layout, .. }) = area(section.address, section.index, section.count) else {
-        return (0, 0);
+        return SectionBytes::default();
     };
     let owned = layout.owned(rank, section.index, section.count);
-    (owned * kind.size() as u64, (section.count - owned) * kind.size() as u64)
+    let size = kind.size() as u64;
+    SectionBytes { own: owned * size, other: (section.count - owned) * size }
 }
 
 /// Which way.
@@ -395,11 +397,18 @@ mod tests {
         let part = section(address, 10, 20).expect("it is there");
         assert_eq!(
             (bytes_of(part, 0), bytes_of(part, 1), section(address, 990, 20)),
-            ((160, 0), (0, 160), Err(RemoteFault::Range))
+            (
+                SectionBytes { own: 160, other: 0 },
+                SectionBytes { own: 0, other: 160 },
+                Err(RemoteFault::Range)
+            )
         );
         let second = allocate(1, ElementType::BYTE.0, 0).expect("memory");
         assert!(second != address);
         assert_eq!((free(address), free(address), free(second)), (Ok(()), Err(RemoteFault::Stale), Ok(())));
-        assert_eq!((rank_of(address, 0), bytes_of(part, 0)), (Err(RemoteFault::Stale), (0, 0)));
+        assert_eq!(
+            (rank_of(address, 0), bytes_of(part, 0)),
+            (Err(RemoteFault::Stale), SectionBytes::default())
+        );
     }
 }

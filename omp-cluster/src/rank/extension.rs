@@ -10,9 +10,10 @@ use omp::stats::Counters;
 use omp_offload::DeviceSlot;
 use omp_offload::bytes::Bytes;
 use omp_offload::handle::RemoteHandle;
-use omp_offload::interface::{DeviceAddress, DeviceFailure};
+use omp_offload::interface::DeviceFailure;
+use omp_offload::memory::AddressOn;
 use omp_offload::place::Section;
-use omp_offload::ranks::{RankDevices, RankPlace, Ranks};
+use omp_offload::ranks::{RankDevices, RankPlace, Ranks, SectionBytes};
 
 /// The ranks of an MPI job.
 pub struct MpiRanks;
@@ -38,16 +39,16 @@ impl Ranks for MpiRanks {
 
     unsafe fn copy(
         &self,
-        to: (&DeviceSlot, DeviceAddress),
-        from: (&DeviceSlot, DeviceAddress),
+        to: AddressOn<&DeviceSlot>,
+        from: AddressOn<&DeviceSlot>,
         size: usize,
     ) -> Option<Result<(), DeviceFailure>> {
-        let rank = gpus::nearer(to.0, from.0)?;
+        let rank = gpus::nearer(to.on, from.on)?;
         // SAFETY: as the caller says.
         Some(unsafe { rank.copies(to, from, size) })
     }
 
-    fn bytes_of(&self, section: Section, rank: u32) -> (u64, u64) {
+    fn bytes_of(&self, section: Section, rank: u32) -> SectionBytes {
         dist::bytes_of(section, rank)
     }
 

@@ -83,6 +83,6 @@ impl AnnouncedRegion {
         }
         let each =
             self.data.iter().flatten().map(|section| ranks::linked().bytes_of(*section, slot.owner.rank));
-        each.fold((0, 0), |(own, far), (here, there)| (own + here, far + there))
+        each.fold((0, 0), |(own, far), here| (own + here.own, far + here.other))
     }
 }

@@ -25,7 +25,7 @@ mod memory_of {
     #[cfg(not(feature = "offload"))]
     pub use super::memory_of_host::{HostSide as Side, *};
     #[cfg(feature = "offload")]
-    pub use omp_offload::interface::{DeviceAddress as Address, DeviceFailure as CopyFailure};
+    pub use omp_offload::interface::DeviceFailure as CopyFailure;
     #[cfg(feature = "offload")]
     pub use omp_offload::memory::*;
 }

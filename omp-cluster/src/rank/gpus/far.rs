@@ -18,6 +18,7 @@ use omp_offload::interface::{
     Device, DeviceAddress, DeviceCode, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation,
     DeviceProgress, Launch, Wake,
 };
+use omp_offload::memory::AddressOn;
 use omp_offload::transfer;
 
 /// Up to this size a copy travels in a message.
@@ -187,7 +188,8 @@ impl Device for FarGpu {
     ) -> Result<DeviceOperation, DeviceFailure> {
         let source = owner_of_peer(self.cluster, peer)
             .ok_or_else(|| DeviceFailure("there is no way from that device".into()))?;
-        let words = across(self.cluster, (self.owner(), to), (source, from), size)?;
+        let words =
+            across(self.cluster, AddressOn::new(self.owner(), to), AddressOn::new(source, from), size)?;
         self.begin(&words, &[], &[writes(to, size)])
     }
 

@@ -41,6 +41,7 @@ use super::{Cluster, cluster, device_count, device_of};
 use far::FarGpu;
 use omp::env::{self, DeviceKinds};
 use omp_offload::interface::{Device, DeviceAddress, DeviceFailure};
+use omp_offload::memory::AddressOn;
 use omp_offload::{DeviceOwner, DeviceSlot, get, gpu};
 use wire::{VERB, ask};
 
@@ -236,12 +237,17 @@ impl Nearer {
     /// Both are that large.
     pub unsafe fn copies(
         &self,
-        to: (&DeviceSlot, DeviceAddress),
-        from: (&DeviceSlot, DeviceAddress),
+        to: AddressOn<&DeviceSlot>,
+        from: AddressOn<&DeviceSlot>,
         size: usize,
     ) -> Result<(), DeviceFailure> {
         let Self(cluster, rank) = *self;
-        let words = across(cluster, (to.0.owner, to.1), (from.0.owner, from.1), size)?;
+        let words = across(
+            cluster,
+            AddressOn::new(to.on.owner, to.address),
+            AddressOn::new(from.on.owner, from.address),
+            size,
+        )?;
         cluster.ask(rank, VERB, &words, &[]).map(drop)
     }
 }
@@ -253,13 +259,14 @@ impl Nearer {
 /// The bridge's.
 fn across(
     cluster: &Cluster,
-    to: (DeviceOwner, DeviceAddress),
-    from: (DeviceOwner, DeviceAddress),
+    to: AddressOn<DeviceOwner>,
+    from: AddressOn<DeviceOwner>,
     size: usize,
 ) -> Result<[u64; 7], DeviceFailure> {
     wait_for_copies(cluster)?;
-    let [(to, to_at), (from, from_at)] = [to, from].map(|(owner, at)| (wire::owner(owner), at as u64));
-    Ok([ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64])
+    let [to_owner, from_owner] = [to.on, from.on].map(wire::owner);
+    let [to, from] = [to.address, from.address].map(|address| address as u64);
+    Ok([ask::ACROSS, to_owner[1], to, from_owner[0], from_owner[1], from, size as u64])
 }
 
 #[cfg(test)]

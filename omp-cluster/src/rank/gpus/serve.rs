@@ -17,7 +17,7 @@ use super::slot;
 use super::wire::{ReceivedLaunch, ask, owner_of};
 use crate::remote::server::SERVER;
 use omp_offload::interface::{DeviceAddress, DeviceFailure, DeviceModule, DeviceOperation};
-use omp_offload::memory::{self, Side};
+use omp_offload::memory::{self, AddressOn, Side};
 use omp_offload::pipeline::{self, InDevice, TransferEnd};
 use omp_offload::{DeviceOwner, DeviceSlot, program, transfer};
 
@@ -174,7 +174,9 @@ fn across(cluster: &'static Cluster, reader: &mut WireReader<'_>) -> PendingOutc
     };
     // SAFETY: the sender has both from those devices. It is here that the copy is made, since one
     // of them is.
-    unsafe { memory::copy((device(to)?, to_at), (device(from)?, from_at), size) }?;
+    unsafe {
+        memory::copy(AddressOn::new(device(to)?, to_at), AddressOn::new(device(from)?, from_at), size)
+    }?;
     // What went to this rank's own memory by messages is there when we answer.
     fence(cluster).map(|()| 0)
 }

@@ -8,7 +8,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::memory_of::{self as memory, CopyFailure, side};
+use super::memory_of::{self as memory, AddressOn, CopyFailure, side};
 use super::rectangle::Rectangle;
 use omp::task;
 use omp::thread::CurrentThread;
@@ -76,8 +76,8 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy(
     from_device: c_int,
 ) -> c_int {
     let (Some(target), Some(source)) = (side(to_device), side(from_device)) else { return EINVAL };
-    let (to, from) =
-        ((target, to.addr().wrapping_add(to_offset)), (source, from.addr().wrapping_add(from_offset)));
+    let to = AddressOn::new(target, to.addr().wrapping_add(to_offset));
+    let from = AddressOn::new(source, from.addr().wrapping_add(from_offset));
     // SAFETY: as the caller says.
     status(unsafe { memory::copy(to, from, length) })
 }
@@ -136,7 +136,9 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy_rect(
     let [volume, to_offsets, from_offsets, to_extents, from_extents] = arrays.map(slice);
     let rectangle = Rectangle { volume, to_offsets, from_offsets, to_extents, from_extents };
     // SAFETY: as the caller says.
-    status(unsafe { rectangle.copy(0, element, (target, to.addr()), (source, from.addr())) })
+    status(unsafe {
+        rectangle.copy(0, element, AddressOn::new(target, to.addr()), AddressOn::new(source, from.addr()))
+    })
 }
 
 /// `omp_target_memcpy_rect_async` (18.8.8).

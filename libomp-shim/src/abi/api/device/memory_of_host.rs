@@ -9,6 +9,7 @@ use core::ops::Range;
 use core::ptr::{copy as copy_bytes, with_exposed_provenance, with_exposed_provenance_mut, write_bytes};
 
 use omp::target;
+pub use omp::target::AddressOn;
 use omp::team::ON_HOST;
 
 /// An address in memory.
@@ -84,12 +85,14 @@ pub unsafe fn free(_: HostSide, block: Address) {
 /// # Safety
 /// Both are that large.
 pub unsafe fn copy(
-    to: (HostSide, Address),
-    from: (HostSide, Address),
+    to: AddressOn<HostSide>,
+    from: AddressOn<HostSide>,
     size: usize,
 ) -> Result<(), CopyFailure> {
     // SAFETY: as the caller says.
-    unsafe { copy_bytes(with_exposed_provenance::<u8>(from.1), with_exposed_provenance_mut(to.1), size) };
+    unsafe {
+        copy_bytes(with_exposed_provenance::<u8>(from.address), with_exposed_provenance_mut(to.address), size)
+    };
     Ok(())
 }
 

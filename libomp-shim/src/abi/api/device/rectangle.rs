@@ -1,6 +1,6 @@
 //! Rectangular copies, as many plain ones.
 
-use super::memory_of::{self as memory, Address, CopyFailure, Side};
+use super::memory_of::{self as memory, AddressOn, CopyFailure, Side};
 
 /// A rectangular copy, as `omp_target_memcpy_rect` describes it.
 pub struct Rectangle<'a> {
@@ -28,20 +28,20 @@ impl Rectangle<'_> {
         &self,
         at: usize,
         element: usize,
-        to: (Side, Address),
-        from: (Side, Address),
+        to: AddressOn<Side>,
+        from: AddressOn<Side>,
     ) -> Result<(), CopyFailure> {
         let below = |extents: &[usize]| extents[at + 1..].iter().product::<usize>() * element;
         let (to_step, from_step) = (below(self.to_extents), below(self.from_extents));
-        let to = (to.0, to.1 + self.to_offsets[at] * to_step);
-        let from = (from.0, from.1 + self.from_offsets[at] * from_step);
+        let to = to.plus(self.to_offsets[at] * to_step);
+        let from = from.plus(self.from_offsets[at] * from_step);
         // SAFETY: as the caller says, at every depth.
         unsafe {
             if at + 1 == self.volume.len() {
                 return memory::copy(to, from, self.volume[at] * element);
             }
             for i in 0..self.volume[at] {
-                self.copy(at + 1, element, (to.0, to.1 + i * to_step), (from.0, from.1 + i * from_step))?;
+                self.copy(at + 1, element, to.plus(i * to_step), from.plus(i * from_step))?;
             }
         }
         Ok(())
