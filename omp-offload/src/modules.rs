@@ -28,6 +28,27 @@ pub struct RankModule {
     pub name: String,
 }
 
+/// An address in a module, the same on every rank that has the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleAddress {
+    /// The module's identity.
+    pub identity: u64,
+    /// Bytes from its base.
+    pub offset: u64,
+}
+
+impl ModuleAddress {
+    /// As words of a message.
+    pub const fn words(self) -> [u64; 2] {
+        [self.identity, self.offset]
+    }
+
+    /// The address here, if this rank has the module.
+    pub fn here(self) -> Option<usize> {
+        base(self.identity).map(|base| base + self.offset as usize)
+    }
+}
+
 #[derive(Default)]
 struct RankKnown {
     /// Identities by base.
@@ -35,7 +56,7 @@ struct RankKnown {
     /// Bases by identity.
     bases: HashMap<u64, usize>,
     /// What addresses lie in.
-    places: HashMap<usize, (u64, u64)>,
+    places: HashMap<usize, ModuleAddress>,
 }
 
 static KNOWN: Mutex<Option<RankKnown>> = Mutex::new(None);
@@ -91,12 +112,12 @@ pub fn at(address: usize) -> Option<RankModule> {
 }
 
 /// Identity and offset for an address of the program's.
-pub fn place(address: usize) -> Option<(u64, u64)> {
+pub fn place(address: usize) -> Option<ModuleAddress> {
     if let Some(&place) = known().get_or_insert_default().places.get(&address) {
         return Some(place);
     }
     let module = at(address)?;
-    let place = (module.identity, (address - module.base) as u64);
+    let place = ModuleAddress { identity: module.identity, offset: (address - module.base) as u64 };
     known().get_or_insert_default().places.insert(address, place);
     Some(place)
 }
@@ -120,8 +141,7 @@ mod tests {
     #[test]
     fn an_address_is_found_again_by_identity_and_offset() {
         for address in [hash::of_bytes as *const () as usize, libc::getpid as *const () as usize] {
-            let (identity, offset) = place(address).expect("a module");
-            assert_eq!(base(identity).map(|base| base + offset as usize), Some(address));
+            assert_eq!(place(address).expect("a module").here(), Some(address));
         }
         assert_eq!((at(8), base(1)), (None, None));
         let (ours, libc) = (at(hash::of_bytes as *const () as usize), at(libc::getpid as *const () as usize));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::calls::{At, TaskLetter, ask, place};
 use super::kind::{CombineRule, ElementType};
-use super::order::{Delivery, Key, PersistentOperation, TrayRule};
+use super::order::{Delivery, Key, NO_FUNCTION, PersistentOperation, TrayRule};
 use crate::remote::{RemoteFault, me};
 
 /// The most trays of a list.
@@ -113,7 +113,7 @@ fn collect(from: &[At], into: At, how: TrayRule) -> Result<(), RemoteFault> {
 pub fn how(kind: u64, rule: i32, function: usize) -> Result<TrayRule, RemoteFault> {
     let kind = ElementType::new(kind)?;
     let rule = CombineRule::new(rule, kind)?;
-    let place = if rule == CombineRule::User { place(function)? } else { (0, 0) };
+    let place = if rule == CombineRule::User { place(function)? } else { NO_FUNCTION };
     Ok(TrayRule::Combined(kind, rule, place))
 }
 

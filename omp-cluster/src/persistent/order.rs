@@ -1,6 +1,7 @@
 //! What a task is asked to do, and how a message says it.
 
 use core::fmt;
+use omp_offload::modules::ModuleAddress;
 
 use super::kind::{CombineRule, ElementType};
 use super::queue::TrayAccess;
@@ -33,7 +34,10 @@ pub enum TrayRule {
 }
 
 /// A function, as other ranks know it: module and offset (`device::modules`).
-pub type RemoteFunction = (u64, u64);
+pub type RemoteFunction = ModuleAddress;
+
+/// No function.
+pub const NO_FUNCTION: RemoteFunction = ModuleAddress { identity: 0, offset: 0 };
 
 /// An operation. Some have bytes beside them: see [`PersistentOperation::Execute`] and the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +122,7 @@ impl PersistentOperation {
             words[3..3 + rest.len()].copy_from_slice(rest);
         };
         match self {
-            Self::Set((module, offset)) => say(1, &[module, offset]),
+            Self::Set(place) => say(1, &place.words()),
             Self::Execute => say(2, &[]),
             Self::Free => say(3, &[]),
             Self::Allocate(tray, kind, count) => say(4, &[tray.into(), kind.0, count]),
@@ -134,8 +138,8 @@ impl PersistentOperation {
             }
             Self::Take(tray, key, parcels, how) => {
                 let (what, kind, rule, place) = match how {
-                    TrayRule::Whole => (0, 0, 0, (0, 0)),
-                    TrayRule::Joined => (1, 0, 0, (0, 0)),
+                    TrayRule::Whole => (0, 0, 0, NO_FUNCTION),
+                    TrayRule::Joined => (1, 0, 0, NO_FUNCTION),
                     TrayRule::Combined(kind, rule, place) => (2, kind.0, rule as u64, place),
                 };
                 say(
@@ -149,8 +153,8 @@ impl PersistentOperation {
                         what,
                         kind,
                         rule,
-                        place.0,
-                        place.1,
+                        place.identity,
+                        place.offset,
                     ],
                 );
             }
@@ -165,7 +169,7 @@ impl PersistentOperation {
         let tray = a as u32;
         let key = Key { rank: b as u32, serial: c, part: d as u32 };
         let order = match what {
-            1 => Self::Set((a, b)),
+            1 => Self::Set(ModuleAddress { identity: a, offset: b }),
             2 => Self::Execute,
             3 => Self::Free,
             4 => Self::Allocate(tray, ElementType(b), c),
@@ -180,7 +184,11 @@ impl PersistentOperation {
                 let how = match f {
                     0 => TrayRule::Whole,
                     1 => TrayRule::Joined,
-                    _ => TrayRule::Combined(kind, CombineRule::new(h as i32, kind).ok()?, (i, j)),
+                    _ => TrayRule::Combined(
+                        kind,
+                        CombineRule::new(h as i32, kind).ok()?,
+                        ModuleAddress { identity: i, offset: j },
+                    ),
                 };
                 Self::Take(tray, key, e as u32, how)
             }
@@ -234,7 +242,7 @@ mod tests {
         let key = Key { rank: 3, serial: u64::MAX, part: 9 };
         let kind = ElementType(0x803);
         let orders = [
-            PersistentOperation::Set((1 << 60, 17)),
+            PersistentOperation::Set(ModuleAddress { identity: 1 << 60, offset: 17 }),
             PersistentOperation::Execute,
             PersistentOperation::Free,
             PersistentOperation::Allocate(1, kind, 1 << 40),
@@ -247,7 +255,12 @@ mod tests {
             PersistentOperation::Send(2, key, 5),
             PersistentOperation::Take(2, key, 1, TrayRule::Whole),
             PersistentOperation::Take(2, key, 3, TrayRule::Joined),
-            PersistentOperation::Take(2, key, 3, TrayRule::Combined(kind, CombineRule::Least, (8, 9))),
+            PersistentOperation::Take(
+                2,
+                key,
+                3,
+                TrayRule::Combined(kind, CombineRule::Least, ModuleAddress { identity: 8, offset: 9 }),
+            ),
         ];
         let task = RemoteHandle { rank: 2, id: u32::MAX, generation: 1 << 50 };
         for order in orders {

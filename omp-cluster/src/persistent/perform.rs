@@ -17,7 +17,6 @@ use crate::remote::wire::lost;
 use crate::remote::{RemoteFault, begin_function, me};
 use omp::report;
 use omp_offload::bytes::Bytes;
-use omp_offload::modules;
 
 /// Does what is asked, and says so if it cannot be done.
 pub fn perform(task: &Arc<PersistentTask>, job: PersistentJob) {
@@ -80,12 +79,11 @@ fn put(task: &PersistentTask, tray: u32, content: Tray) {
 
 /// Where a function of the program lies here.
 fn function(place: RemoteFunction) -> usize {
-    match modules::base(place.0) {
-        Some(base) => base + place.1 as usize,
-        None => lost(format_args!(
+    place.here().unwrap_or_else(|| {
+        lost(format_args!(
             "a function of a module that is not loaded here, or another version of it, was asked for"
-        )),
-    }
+        ))
+    })
 }
 
 /// A procedure: `ompx_procedure`.

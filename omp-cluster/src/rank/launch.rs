@@ -8,7 +8,7 @@ use super::remote::{RemoteRank, unknown};
 use super::wire::{bytes, code, mark, verb};
 use omp_offload::host::MOST_ARGUMENTS;
 use omp_offload::interface::{Convention, DeviceCode, DeviceFailure, Launch};
-use omp_offload::modules;
+use omp_offload::modules::{self, ModuleAddress};
 use omp_offload::place::held;
 
 pub(super) fn convention(convention: Convention) -> u64 {
@@ -74,7 +74,7 @@ impl RemoteRank {
     ) -> Result<u64, DeviceFailure> {
         let (kind, first, second) = match launch.code {
             DeviceCode::HostFunction(address) => {
-                let Some((identity, offset)) = modules::place(address) else {
+                let Some(ModuleAddress { identity, offset }) = modules::place(address) else {
                     return Err(DeviceFailure("its code lies in no executable and no shared object".into()));
                 };
                 (code::MODULE, identity, offset)

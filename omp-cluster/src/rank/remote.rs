@@ -19,7 +19,7 @@ use omp_offload::interface::{
     Device, DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation, DeviceProgress, Launch,
     Wake,
 };
-use omp_offload::modules;
+use omp_offload::modules::{self, ModuleAddress};
 use omp_offload::transfer;
 
 /// Up to this size a copy to a rank travels in a message.
@@ -347,7 +347,7 @@ impl Device for RemoteRank {
     }
 
     fn static_variable(&self, variable: usize) -> Option<DeviceAddress> {
-        let (identity, offset) = modules::place(variable)?;
+        let ModuleAddress { identity, offset } = modules::place(variable)?;
         self.base(identity).map(|base| base + offset as usize)
     }
 

@@ -6,7 +6,7 @@ use super::check::occurrence::RankOccurrence;
 use super::check::waits::{self, FutureSource};
 use super::future::{self, By};
 use super::server::SERVER;
-use super::wire;
+use super::wire::{self, WireCall};
 use super::{COUNTS, Owner, RemoteFault, RemoteHandle, begin_function, count, depth_here, owner};
 use omp_offload::bytes::Bytes;
 use omp_offload::modules;
@@ -129,7 +129,7 @@ pub unsafe fn invoke(
         }
         // SAFETY: as the caller says.
         Owner::There(cluster, rank) => unsafe {
-            wire::invoke(cluster, rank, place, (future, depth_here()), args, length)
+            wire::invoke(cluster, rank, place, WireCall { future, depth: depth_here() }, args, length)
         },
     };
     match (begun, future) {

@@ -21,7 +21,7 @@ use crate::rank::wire::verb;
 use crate::rank::{Cluster, cluster, start};
 use omp::report;
 use omp_offload::bytes::Bytes;
-use omp_offload::modules;
+use omp_offload::modules::ModuleAddress;
 
 /// Up to this size bytes travel in the message.
 const SMALL: usize = 4096;
@@ -37,8 +37,15 @@ pub const HANDLERS: [(u32, HandlerFn); 3] = [
 
 // ---- sending ----------------------------------------------------------------
 
-/// Invokes the function at `place` of its module on rank `to`; its end sets the future, and so many
-/// target regions are around the call.
+/// What a rank has to know of a call besides function and data.
+pub struct WireCall {
+    /// What its end sets.
+    pub future: Option<RemoteHandle>,
+    /// So many target regions are around it.
+    pub depth: u8,
+}
+
+/// Invokes the function at `place` of its module on rank `to`.
 ///
 /// # Errors
 /// No memory, or the ranks have parted.
@@ -47,19 +54,21 @@ pub const HANDLERS: [(u32, HandlerFn); 3] = [
 pub unsafe fn invoke(
     cluster: &Cluster,
     to: u32,
-    place: (u64, u64),
-    (future, depth): (Option<RemoteHandle>, u8),
+    place: ModuleAddress,
+    call: WireCall,
     from: *const u8,
     length: usize,
 ) -> Result<(), RemoteFault> {
+    let WireCall { future, depth } = call;
     let (id, generation) = future.map_or((0, 0), |future| (future.id, future.generation));
+    let [module, offset] = place.words();
     // SAFETY: as the caller says.
     unsafe {
         send(
             cluster,
             to,
             verb::INVOKE,
-            [place.0, place.1, u64::from(future.is_some()) | u64::from(depth) << 1, id.into(), generation],
+            [module, offset, u64::from(future.is_some()) | u64::from(depth) << 1, id.into(), generation],
             from,
             length,
         )
@@ -293,8 +302,8 @@ impl Letter {
                 let source = self.source;
                 // Where the module lies may take a look at all of them: not in the middle of the
                 // bridge.
-                SERVER.leave(Box::new(move || match modules::base(a) {
-                    Some(base) => Invocation { function: base + b as usize, args: bytes, future, depth }.run(),
+                SERVER.leave(Box::new(move || match (ModuleAddress { identity: a, offset: b }).here() {
+                    Some(function) => Invocation { function, args: bytes, future, depth }.run(),
                     None => {
                         lost(format_args!("rank {source} has invoked a function of a module that is not loaded here, or another version of it"))
                     }

@@ -48,7 +48,7 @@ pub(super) fn begin(region: AnnouncedRegion, code: usize, private: u64, items: &
         writes: flags.has(MapFlags::FROM),
     });
     let uses: Vec<RecordUse> = uses.collect();
-    let name = modules::place(code).map_or(format!("{code:x}"), |(_, offset)| format!("region_{offset:x}"));
+    let name = modules::place(code).map_or(format!("{code:x}"), |place| format!("region_{:x}", place.offset));
     let mut record = record();
     if record.is_none() {
         // SAFETY: the handler is a function of this library, which is never unmapped.

@@ -5,6 +5,7 @@ use super::super::RemoteHandle;
 use super::local::{ObjectAccess, QueuedRequest};
 use super::route::RouteMark;
 use omp_offload::bytes::Bytes;
+use omp_offload::modules::ModuleAddress;
 
 /// What is asked of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub enum ObjectOperation {
         /// Does it write?
         writes: bool,
         /// Where the function is.
-        place: (u64, u64),
+        place: ModuleAddress,
     },
     /// It moves to this rank.
     Move(u32),
@@ -85,7 +86,7 @@ impl ObjectRequestHeader {
     /// As it is sent.
     pub fn words(self) -> [u64; WORDS] {
         let (kind, a, b) = match self.what {
-            ObjectOperation::Call { writes, place } => (u64::from(writes), place.0, place.1),
+            ObjectOperation::Call { writes, place } => (u64::from(writes), place.identity, place.offset),
             ObjectOperation::Move(to) => (2, to.into(), 0),
             ObjectOperation::Hold(rank, number) => (3, rank.into(), number),
             ObjectOperation::End => (4, 0, 0),
@@ -116,7 +117,9 @@ impl ObjectRequestHeader {
             2 => ObjectOperation::Move(a as u32),
             3 => ObjectOperation::Hold(a as u32, b),
             4 => ObjectOperation::End,
-            kind => ObjectOperation::Call { writes: kind == 1, place: (a, b) },
+            kind => {
+                ObjectOperation::Call { writes: kind == 1, place: ModuleAddress { identity: a, offset: b } }
+            }
         };
         let mark = match kind as u8 {
             0 => RouteMark::Open,
@@ -137,7 +140,10 @@ mod tests {
     fn what_is_sent_is_received() {
         let object = RemoteHandle { rank: 3, id: u32::MAX, generation: 1 << 40 };
         let future = Some(RemoteHandle { rank: 65000, id: 7, generation: 9 });
-        let calls = [false, true].map(|writes| ObjectOperation::Call { writes, place: (u64::MAX, 12) });
+        let calls = [false, true].map(|writes| ObjectOperation::Call {
+            writes,
+            place: ModuleAddress { identity: u64::MAX, offset: 12 },
+        });
         for what in calls.into_iter().chain([
             ObjectOperation::Move(5),
             ObjectOperation::Hold(2, 99),

@@ -11,13 +11,13 @@ use super::super::{RemoteFault, RemoteHandle, future, me};
 use super::item::{ObjectOperation, ObjectRequest};
 use super::local::{Local, MoveReason, NextRequest, ObjectAccess, QueuedRequest};
 use super::route::{Road, RouteMark};
-use super::thing::ObjectData;
+use super::thing::{ObjectData, PackedObject};
 use super::{COUNTS, balance, hold, table, wire};
 use crate::rank;
 use crate::rank::remote::wait_for_copies;
 use omp::report;
 use omp_offload::bytes::Bytes;
-use omp_offload::modules;
+use omp_offload::modules::ModuleAddress;
 
 /// A handler of objects: `ompx_object_handler`.
 pub type ObjectFunction = unsafe extern "C-unwind" fn(
@@ -136,12 +136,11 @@ fn call(object: RemoteHandle, item: ObjectRequest, at: *mut c_void) {
     let ObjectOperation::Call { place, .. } = what else {
         return;
     };
-    let Some(base) = modules::base(place.0) else {
+    let Some(function) = place.here() else {
         lost(format_args!(
             "rank {origin} has invoked a function of a module that is not loaded here, or another version of it"
         ))
     };
-    let function = base + place.1 as usize;
     answered(function, future, Some(object), depth, |answer| {
         // SAFETY: the invoker's promise, on this rank or, for the same function of the same module,
         // on another. The object stays until `release`, and no other request uses it in a way that
@@ -200,7 +199,7 @@ fn send(
     queue: VecDeque<ObjectRequest>,
 ) -> Result<(), RemoteFault> {
     let cluster = rank::cluster().ok_or(RemoteFault::Ended)?;
-    let (bytes, place) = thing.into_bytes();
+    let PackedObject { bytes, place } = thing.into_bytes();
     wait_for_copies(cluster).map_err(|_| RemoteFault::Ended)?;
     wire::object(cluster, to, object, place, queue.len(), bytes)?;
     for item in queue {
@@ -211,7 +210,7 @@ fn send(
 }
 
 /// The bytes of an object have come.
-pub fn arrived(object: RemoteHandle, bytes: Bytes, place: (u64, u64)) {
+pub fn arrived(object: RemoteHandle, bytes: Bytes, place: ModuleAddress) {
     let arrive = move || {
         let thing = ObjectData::from_bytes(bytes, place);
         let next = table::with(object, |entry| {

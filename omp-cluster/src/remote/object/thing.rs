@@ -8,7 +8,7 @@ use core::ptr;
 use super::super::RemoteFault;
 use super::super::wire::lost;
 use omp_offload::bytes::Bytes;
-use omp_offload::modules;
+use omp_offload::modules::{self, ModuleAddress};
 
 /// The functions of a type of objects: `ompx_object_type_t`. On every rank at the same place of the
 /// same module.
@@ -33,11 +33,19 @@ pub enum ObjectData {
     Typed(Typed),
 }
 
+/// What an object travels as.
+pub struct PackedObject {
+    /// Its bytes.
+    pub bytes: Bytes,
+    /// Where its type is.
+    pub place: ModuleAddress,
+}
+
 /// Data that functions of the program move and free.
 #[derive(Debug)]
 pub struct Typed {
     functions: &'static Functions,
-    place: (u64, u64),
+    place: ModuleAddress,
     at: *mut c_void,
 }
 
@@ -45,7 +53,7 @@ pub struct Typed {
 unsafe impl Send for Typed {}
 
 /// The place of plain bytes' type.
-const PLAIN: (u64, u64) = (0, 0);
+const PLAIN: ModuleAddress = ModuleAddress { identity: 0, offset: 0 };
 
 impl ObjectData {
     /// The program's data of this type.
@@ -81,9 +89,9 @@ impl ObjectData {
     }
 
     /// The bytes that it travels as, and its type. In a task.
-    pub fn into_bytes(self) -> (Bytes, (u64, u64)) {
+    pub fn into_bytes(self) -> PackedObject {
         let typed = match self {
-            Self::Plain(bytes) => return (bytes, PLAIN),
+            Self::Plain(bytes) => return PackedObject { bytes, place: PLAIN },
             Self::Typed(typed) => typed,
         };
         let (mut length, pack) = (0, typed.functions.pack.unwrap_or(no_pack));
@@ -97,26 +105,27 @@ impl ObjectData {
         let place = typed.place;
         typed.free();
         // SAFETY: the promise of `pack`.
-        (unsafe { Bytes::adopt(bytes.cast(), length) }, place)
+        let bytes = unsafe { Bytes::adopt(bytes.cast(), length) };
+        PackedObject { bytes, place }
     }
 
     /// Is it made by a function of the program, so that [`ObjectData::from_bytes`] has to be called
     /// in a task?
-    pub fn is_made_by_program(place: (u64, u64)) -> bool {
+    pub fn is_made_by_program(place: ModuleAddress) -> bool {
         place != PLAIN
     }
 
     /// The inverse of [`ObjectData::into_bytes`].
-    pub fn from_bytes(bytes: Bytes, place: (u64, u64)) -> Self {
+    pub fn from_bytes(bytes: Bytes, place: ModuleAddress) -> Self {
         if place == PLAIN {
             return Self::Plain(bytes);
         }
-        let Some(base) = modules::base(place.0) else {
+        let Some(functions) = place.here() else {
             lost(format_args!(
                 "a mobile object has come whose type lies in a module that is not loaded here, or in another version of it"
             ));
         };
-        let functions: *const Functions = ptr::with_exposed_provenance(base + place.1 as usize);
+        let functions: *const Functions = ptr::with_exposed_provenance(functions);
         // SAFETY: the same place of the same module as where the object was made, where it is a
         // type.
         let functions = unsafe { &*functions };
@@ -186,7 +195,7 @@ mod tests {
         // SAFETY: numbers in boxes.
         let thing = unsafe { ObjectData::typed(&raw const NUMBER, Box::into_raw(Box::new(7u64)).cast()) }
             .expect("a type");
-        let (bytes, place) = thing.into_bytes();
+        let PackedObject { bytes, place } = thing.into_bytes();
         assert!(ObjectData::is_made_by_program(place) && bytes.size() == 8);
         let there = ObjectData::from_bytes(bytes, place);
         // SAFETY: what `unpack` has made.
@@ -210,7 +219,7 @@ mod tests {
     fn plain_bytes_stay_what_they_are() {
         // SAFETY: a slice.
         let bytes = unsafe { Bytes::copy(b"abc".as_ptr(), 3) }.expect("memory");
-        let (bytes, place) = ObjectData::Plain(bytes).into_bytes();
+        let PackedObject { bytes, place } = ObjectData::Plain(bytes).into_bytes();
         let there = ObjectData::from_bytes(bytes, place);
         assert_eq!((there.size(), ObjectData::is_made_by_program(place)), (3, false));
     }

@@ -15,6 +15,7 @@ use crate::rank::link::{blocks, opened};
 use crate::rank::wire::WireReader;
 use crate::rank::{Cluster, cluster};
 use omp_offload::bytes::Bytes;
+use omp_offload::modules::ModuleAddress;
 
 /// Numbers of these messages, after those of `device::rank::wire::verb`. None is answered by
 /// itself; bytes may be a block beside the message.
@@ -107,12 +108,12 @@ pub fn object(
     cluster: &Cluster,
     to: u32,
     object: RemoteHandle,
-    place: (u64, u64),
+    place: ModuleAddress,
     follow: usize,
     bytes: Bytes,
 ) -> Result<(), RemoteFault> {
     let [a, b] = object.words();
-    post_bytes(cluster, to, verb::OBJECT, &[a, b, place.0, place.1, follow as u64], bytes)
+    post_bytes(cluster, to, verb::OBJECT, &[a, b, place.identity, place.offset, follow as u64], bytes)
 }
 
 /// Tells `rank` where the object is.
@@ -165,7 +166,8 @@ unsafe extern "C" fn object_came(_: *mut c_void, message: *const BridgeMessage) 
     // SAFETY: the bridge's message.
     let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
     let object = named(&mut reader);
-    let (place, follow) = ((reader.word(), reader.word()), reader.word());
+    let place = ModuleAddress { identity: reader.word(), offset: reader.word() };
+    let follow = reader.word();
     table::with(object, |entry| entry.announce(follow as u32));
     table::hear_of(object, cluster.rank);
     take(cluster, source, reader.0, blocks, move |bytes| run::arrived(object, bytes, place));
