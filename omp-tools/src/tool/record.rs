@@ -127,6 +127,15 @@ pub struct ConstructRecord {
     pub code: usize,
 }
 
+/// What a thread is doing, as a tool asks for it.
+#[derive(Clone, Copy)]
+pub struct ThreadState {
+    /// `ompt_state_t`.
+    pub state: u32,
+    /// The number of what it waits for (`ompt_wait_id_t`).
+    pub wait_id: u64,
+}
+
 /// With a thread.
 #[repr(C)]
 pub struct ThreadRecord {
@@ -139,8 +148,8 @@ pub struct ThreadRecord {
     pub trace: Cell<u64>,
     /// Which tasks the trace leaves out, and how many those were.
     pub thin: Thin,
-    /// `ompt_state_t`, and the number of what it waits for.
-    pub state: Cell<(u32, u64)>,
+    /// What it is doing.
+    pub state: Cell<ThreadState>,
     /// The task of this thread that was last said to run.
     pub current: Cell<*const Task>,
     /// It is in a `taskyield` that has not run anything yet.

@@ -147,7 +147,7 @@ fn site(here: CurrentThread, code: Option<usize>) -> super::event::EventSite<'st
     }
 }
 
-/// `thread` is in this state from here on, waiting for `what`; returns what it was in.
-fn put_state(thread: &Thread, state: u32, what: u64) -> (u32, u64) {
-    record::of_thread(thread).state.replace((state, what))
+/// `thread` is in this state from here on, waiting for `wait_id`; returns what it was in.
+fn put_state(thread: &Thread, state: u32, wait_id: u64) -> record::ThreadState {
+    record::of_thread(thread).state.replace(record::ThreadState { state, wait_id })
 }

@@ -13,7 +13,7 @@ struct MutexWanted {
     here: CurrentThread,
     call: ProgramCall,
     /// The thread's state before.
-    state: (u32, u64),
+    state: record::ThreadState,
 }
 
 /// See [`Tools::mutex_wanted`](omp::extension::tools::Tools).

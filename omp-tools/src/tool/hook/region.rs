@@ -227,7 +227,7 @@ pub fn member_begins(thread: &Thread) {
     worker_begins(thread);
     // ORDERING: Relaxed; a count by itself.
     OWED.fetch_add(1, Ordering::Relaxed);
-    if put_state(thread, state::PARALLEL, 0).0 == state::IDLE {
+    if put_state(thread, state::PARALLEL, 0).state == state::IDLE {
         notify(|consumer| consumer.idle(thread, ToolEndpoint::End));
     }
     task_begins(thread);

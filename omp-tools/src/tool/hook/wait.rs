@@ -11,7 +11,7 @@ use omp::thread::CurrentThread;
 struct SyncBegun {
     call: ProgramCall,
     /// The thread's state before.
-    state: (u32, u64),
+    state: record::ThreadState,
     /// What the task's record has returned, if there is one.
     spans: u32,
 }

@@ -159,7 +159,7 @@ fn is_between(here: CurrentThread) -> bool {
 
 /// Does the thread wait for its next region? Then it runs no task.
 fn is_idle(thread: &Thread) -> bool {
-    record::of_thread(thread).state.get().0 == state::IDLE
+    record::of_thread(thread).state.get().state == state::IDLE
 }
 
 /// The running thread, if it is one for tools.
@@ -224,7 +224,7 @@ unsafe extern "C" fn get_proc_id() -> c_int {
 
 unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
     let Some(here) = running() else { return 0 };
-    let (state, id) = record::of_thread(here.thread).state.get();
+    let record::ThreadState { state, wait_id: id } = record::of_thread(here.thread).state.get();
     // SAFETY: the tool's variable.
     unsafe { give(wait, id) };
     state as c_int
