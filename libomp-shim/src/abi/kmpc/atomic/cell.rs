@@ -99,13 +99,21 @@ fn as_gnu() -> bool {
     *MODE.get_or_init(|| env::settings().atomic_mode == 2)
 }
 
+/// What stood at an address, and what has taken its place.
+pub struct Replaced<T> {
+    /// The value before.
+    pub old: T,
+    /// The value after.
+    pub new: T,
+}
+
 /// Replaces what stands at `at` by `next` of it, atomically; returns the old and the new value.
 /// `next` may run several times.
 ///
 /// # Safety
 /// `at` points to storage of a `T`, of any alignment, that is only used atomically meanwhile.
 #[inline]
-pub unsafe fn update<T: Copy>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
+pub unsafe fn update<T: Copy>(at: *mut T, next: impl Fn(T) -> T) -> Replaced<T> {
     // SAFETY: as the caller says; 16 bytes only where they fit.
     unsafe {
         match size_of::<T>() {
@@ -121,7 +129,7 @@ pub unsafe fn update<T: Copy>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
 
 /// [`update`] by compare-and-exchange; `W` is as large as `T`.
 #[inline]
-unsafe fn retry<T: Copy, W: AtomicWord>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
+unsafe fn retry<T: Copy, W: AtomicWord>(at: *mut T, next: impl Fn(T) -> T) -> Replaced<T> {
     // SAFETY: as `update`'s caller says.
     let mut seen = unsafe { W::load(at.cast()) };
     loop {
@@ -131,7 +139,7 @@ unsafe fn retry<T: Copy, W: AtomicWord>(at: *mut T, next: impl Fn(T) -> T) -> (T
         // SAFETY: the same size, and `T` has no uninitialised bytes.
         let now = unsafe { W::exchange(at.cast(), seen, transmute_copy(&new)) };
         if now == seen {
-            return (old, new);
+            return Replaced { old, new };
         }
         seen = now;
     }
@@ -139,7 +147,7 @@ unsafe fn retry<T: Copy, W: AtomicWord>(at: *mut T, next: impl Fn(T) -> T) -> (T
 
 /// [`update`] under the lock.
 #[cold]
-unsafe fn locked<T: Copy>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
+unsafe fn locked<T: Copy>(at: *mut T, next: impl Fn(T) -> T) -> Replaced<T> {
     ATOMIC.lock();
     // SAFETY: as `update`'s caller says.
     let old = unsafe { at.read_unaligned() };
@@ -147,7 +155,7 @@ unsafe fn locked<T: Copy>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
     // SAFETY: as above.
     unsafe { at.write_unaligned(new) };
     ATOMIC.unlock();
-    (old, new)
+    Replaced { old, new }
 }
 
 /// What stands at `at`, read atomically.
@@ -164,13 +172,13 @@ pub unsafe fn read<T: Copy>(at: *mut T) -> T {
             4 => transmute_copy(&u32::load(at.cast())),
             8 => transmute_copy(&u64::load(at.cast())),
             16 if fits(at) => transmute_copy(&u128::load(at.cast())),
-            _ => locked(at, |value| value).0,
+            _ => locked(at, |value| value).old,
         }
     }
 }
 
 /// The value that a capture asks for: the new one if `flag` is set, else the old one.
 #[inline]
-pub fn captured<T>((old, new): (T, T), flag: c_int) -> T {
-    if flag != 0 { new } else { old }
+pub fn captured<T>(values: Replaced<T>, flag: c_int) -> T {
+    if flag != 0 { values.new } else { values.old }
 }

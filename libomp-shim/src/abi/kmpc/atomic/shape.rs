@@ -135,7 +135,7 @@ macro_rules! transfer {
             exported! { concat!("__kmpc_atomic_", $type, "_swp"),
             unsafe extern "C-unwind" fn swap(_: *const c_void, _: c_int, at: *mut $t, new: $t) -> $t {
                 // SAFETY: the compiler passes the location of an `atomic`.
-                unsafe { cell::update(at, |_| new) }.0
+                unsafe { cell::update(at, |_| new) }.old
             } }
         };
     };
@@ -145,7 +145,7 @@ macro_rules! transfer {
             exported! { concat!("__kmpc_atomic_", $type, "_swp"),
             unsafe extern "C-unwind" fn swap(_: *const c_void, _: c_int, at: *mut $t, new: $t, out: *mut $t) {
                 // SAFETY: the compiler passes the location of an `atomic`, and one for the result.
-                unsafe { out.write_unaligned(cell::update(at, |_| new).0) };
+                unsafe { out.write_unaligned(cell::update(at, |_| new).old) };
             } }
         };
     };
@@ -209,7 +209,7 @@ macro_rules! transfer {
                 out: *mut $t,
             ) {
                 // SAFETY: as above; `out` is in the entry's frame.
-                unsafe { *out = cell::update(at, |_| *new).0 };
+                unsafe { *out = cell::update(at, |_| *new).old };
             }
             x87_entry!(concat!("__kmpc_atomic_", $type, "_swp"), body, $bytes, ["lea r8, [rsp + 8]"], $load);
         };

@@ -82,29 +82,34 @@ impl<T: LoopInteger> Variables<T> {
     }
 }
 
-/// Number of parts and the running thread's, among threads or, for `distribute`, among teams.
-#[inline]
-fn parts(here: CurrentThread, distribute: bool) -> (u64, u64) {
-    if distribute { league(here) } else { (u64::from(here.team().size()), u64::from(here.thread.num())) }
+/// Which of how many parts of a loop.
+#[derive(Clone, Copy)]
+struct LoopPart {
+    count: u64,
+    number: u64,
 }
 
-fn league(here: CurrentThread) -> (u64, u64) {
-    let (teams, team) = here.team().plan().league;
-    (u64::from(teams), u64::from(team))
-}
-
+/// The running thread's part, among threads or, for `distribute`, among teams.
 #[inline]
-fn part(
-    here: CurrentThread,
-    kind: ScheduleKind,
-    trips: u64,
-    (parts, num): (u64, u64),
-    chunk: i64,
-) -> StaticShare {
-    if kind.is_balanced() {
-        return schedule::balanced_part(trips, parts, num, u64::try_from(chunk).unwrap_or(1));
+fn parts(here: CurrentThread, distribute: bool) -> LoopPart {
+    if distribute {
+        league(here)
+    } else {
+        LoopPart { count: u64::from(here.team().size()), number: u64::from(here.thread.num()) }
     }
-    schedule::part(trips, parts, num, kind.schedule(here, chunk))
+}
+
+fn league(here: CurrentThread) -> LoopPart {
+    let (teams, team) = here.team().plan().league;
+    LoopPart { count: u64::from(teams), number: u64::from(team) }
+}
+
+#[inline]
+fn part(here: CurrentThread, kind: ScheduleKind, trips: u64, of: LoopPart, chunk: i64) -> StaticShare {
+    if kind.is_balanced() {
+        return schedule::balanced_part(trips, of.count, of.number, u64::try_from(chunk).unwrap_or(1));
+    }
+    schedule::part(trips, of.count, of.number, kind.schedule(here, chunk))
 }
 
 /// In the flags of an `ident_t`: what the static loop stands for.
@@ -204,7 +209,7 @@ unsafe fn dist_for_static<T: LoopInteger>(
     // SAFETY: the compiler's variables.
     unsafe {
         let space = variables.space(step);
-        let (teams, team) = league(here);
+        let LoopPart { count: teams, number: team } = league(here);
         if space.trips == 0 {
             *dist_upper = *variables.upper;
             return variables.set_nothing(step);
@@ -239,7 +244,7 @@ unsafe fn team_static<T: LoopInteger>(variables: &Variables<T>, step: i64, chunk
         if space.trips == 0 {
             return variables.set_nothing(step);
         }
-        let (teams, team) = league(here);
+        let LoopPart { count: teams, number: team } = league(here);
         let schedule = Schedule::fixed(chunk.max(1));
         variables.set(&space, schedule::part(space.trips, teams, team, schedule));
     }
@@ -258,7 +263,7 @@ pub unsafe fn team_block<T: LoopInteger>(
     step: i64,
 ) -> IterationSpace {
     let space = IterationSpace::inclusive(lower, upper, step);
-    let (teams, team) = league(here);
+    let LoopPart { count: teams, number: team } = league(here);
     let (block, ends_loop) = block_of(&space, teams, team);
     // SAFETY: as the caller says.
     if let Some(to) = unsafe { last.as_mut() } {
