@@ -17,23 +17,59 @@ pub enum ExecutionMode {
     GenericSpmd,
 }
 
+/// Bounds that the compiler knows; 0 where it knows nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownBounds {
+    /// The least number.
+    pub least: u32,
+    /// The largest number.
+    pub most: u32,
+}
+
+impl KnownBounds {
+    /// Nothing is known.
+    pub const NONE: Self = Self { least: 0, most: 0 };
+}
+
+/// Memory for what the teams of a kernel reduce together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReductionSpace {
+    /// Bytes of a place.
+    pub bytes: u32,
+    /// How many places.
+    pub places: u32,
+}
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChosenGeometry {
+    /// Teams.
+    pub teams: u32,
+    /// Threads of each.
+    pub threads: u32,
+}
+
 /// What the compiler has left with a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// How it begins.
     pub mode: ExecutionMode,
     /// Least and most threads of a team, 0 where nothing is known.
-    pub threads: (u32, u32),
+    pub threads: KnownBounds,
     /// Least and most teams, 0 where nothing is known.
-    pub teams: (u32, u32),
-    /// Bytes that the teams' reduction needs for each of so many places.
-    pub reduction: (u32, u32),
+    pub teams: KnownBounds,
+    /// What the teams' reduction needs.
+    pub reduction: ReductionSpace,
 }
 
 impl Kernel {
     /// A kernel of which nothing is known, such as one that is not clang's.
-    pub const UNKNOWN: Self =
-        Self { mode: ExecutionMode::Spmd, threads: (0, 0), teams: (0, 0), reduction: (0, 0) };
+    pub const UNKNOWN: Self = Self {
+        mode: ExecutionMode::Spmd,
+        threads: KnownBounds::NONE,
+        teams: KnownBounds::NONE,
+        reduction: ReductionSpace { bytes: 0, places: 0 },
+    };
 }
 
 /// What a device can.
@@ -67,12 +103,12 @@ const MOST_TEAMS: u64 = (1 << 31) - 1;
 
 /// Teams, and threads of each.
 #[must_use]
-pub fn choose(kernel: &Kernel, wish: RequestedGeometry, limits: &DeviceLimits) -> (u32, u32) {
+pub fn choose(kernel: &Kernel, wish: RequestedGeometry, limits: &DeviceLimits) -> ChosenGeometry {
     // The main thread has a warp of its own, beside the threads that the region can have.
     let main = if kernel.mode == ExecutionMode::Generic { limits.warp } else { 0 };
     let known_most =
-        if kernel.threads.1 > 0 { kernel.threads.1.saturating_add(main) } else { limits.threads };
-    let wanted = if wish.threads > 0 { wish.threads } else { USUAL_THREADS.max(kernel.threads.0) };
+        if kernel.threads.most > 0 { kernel.threads.most.saturating_add(main) } else { limits.threads };
+    let wanted = if wish.threads > 0 { wish.threads } else { USUAL_THREADS.max(kernel.threads.least) };
     let threads = wanted.saturating_add(main).min(known_most).min(limits.threads).max(1);
     let free = || {
         let usual = u64::from(limits.processors.max(1) * TEAMS_PER_PROCESSOR);
@@ -81,11 +117,11 @@ pub fn choose(kernel: &Kernel, wish: RequestedGeometry, limits: &DeviceLimits) -
             (ExecutionMode::Generic, iterations) => iterations,
             (_, iterations) => iterations.div_ceil(u64::from(threads)),
         };
-        filled.min(usual).max(u64::from(kernel.teams.0))
+        filled.min(usual).max(u64::from(kernel.teams.least))
     };
     let teams = if wish.teams > 0 { u64::from(wish.teams) } else { free() };
-    let most = if kernel.teams.1 > 0 { u64::from(kernel.teams.1) } else { MOST_TEAMS };
-    (teams.min(most).clamp(1, MOST_TEAMS) as u32, threads)
+    let most = if kernel.teams.most > 0 { u64::from(kernel.teams.most) } else { MOST_TEAMS };
+    ChosenGeometry { teams: teams.min(most).clamp(1, MOST_TEAMS) as u32, threads }
 }
 
 #[cfg(test)]
@@ -96,8 +132,13 @@ mod tests {
     const SPMD: Kernel = Kernel::UNKNOWN;
     const GENERIC: Kernel = Kernel { mode: ExecutionMode::Generic, ..SPMD };
 
+    const fn bounds(least: u32, most: u32) -> KnownBounds {
+        KnownBounds { least, most }
+    }
+
     fn of(kernel: &Kernel, teams: u32, threads: u32, iterations: u64) -> (u32, u32) {
-        choose(kernel, RequestedGeometry { teams, threads, iterations }, &LIMITS)
+        let chosen = choose(kernel, RequestedGeometry { teams, threads, iterations }, &LIMITS);
+        (chosen.teams, chosen.threads)
     }
 
     #[test]
@@ -119,10 +160,10 @@ mod tests {
 
     #[test]
     fn the_compiler_s_bounds_hold() {
-        let bounded = Kernel { threads: (256, 512), teams: (1, 1), ..SPMD };
+        let bounded = Kernel { threads: bounds(256, 512), teams: bounds(1, 1), ..SPMD };
         assert_eq!(of(&bounded, 0, 0, 1 << 20), (1, 256));
         assert_eq!(of(&bounded, 9, 1024, 0), (1, 512));
-        let generic = Kernel { threads: (0, 64), ..GENERIC };
+        let generic = Kernel { threads: bounds(0, 64), ..GENERIC };
         assert_eq!(of(&generic, 1, 0, 0), (1, 96));
     }
 }

@@ -167,7 +167,7 @@ impl Gpu {
         self.shared
             .begin(lane, StreamWork { uses, ..StreamWork::default() }, put)
             .map(DeviceOperation)
-            .map_err(|(why, _)| failed(&why))
+            .map_err(|begun| failed(&begun.why))
     }
 
     /// Copies between the device and the host.
@@ -235,8 +235,8 @@ impl Gpu {
         if let Some(held) = left.held {
             self.memory().release(held.block);
         }
-        if let Some((place, guest)) = left.reads {
-            self.family.leave(place, guest);
+        if let Some(guest) = left.reads {
+            self.family.leave(guest);
         }
     }
 }
@@ -257,7 +257,7 @@ impl Drop for Gpu {
         let _failed = self.end(); // no caller is left to get it
         let Ok(_inside) = self.enter() else { return };
         let reads = self.streams().close();
-        reads.into_iter().for_each(|(place, guest)| self.family.leave(place, guest));
+        reads.into_iter().for_each(|guest| self.family.leave(guest));
         self.streams().destroy_events();
         self.shared.staging.close();
         let nothing = lock(&self.images).nothing;

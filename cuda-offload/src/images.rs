@@ -9,7 +9,7 @@ use core::ffi::CStr;
 use std::ffi::CString;
 
 use crate::driver::{CuModule, Driver, DriverAddress, DriverError, Function, code};
-use crate::geometry::{ExecutionMode, Kernel};
+use crate::geometry::{ExecutionMode, Kernel, KnownBounds, ReductionSpace};
 
 /// Machine of an ELF file with code for a GPU (`EM_CUDA`).
 const MACHINE: u16 = 190;
@@ -158,9 +158,9 @@ pub fn kernel(bytes: &[u8; KERNEL_BYTES]) -> Result<Kernel, String> {
     let known = |at: usize| if number(at) > i32::MAX as u32 { 0 } else { number(at) };
     Ok(Kernel {
         mode,
-        threads: (known(4), known(8)),
-        teams: (known(12), known(16)),
-        reduction: (known(20), known(24)),
+        threads: KnownBounds { least: known(4), most: known(8) },
+        teams: KnownBounds { least: known(12), most: known(16) },
+        reduction: ReductionSpace { bytes: known(20), places: known(24) },
     })
 }
 
@@ -188,9 +188,9 @@ mod tests {
             kernel(&bytes),
             Ok(Kernel {
                 mode: ExecutionMode::Generic,
-                threads: (1, 128),
-                teams: (0, 1),
-                reduction: (8, 1024)
+                threads: KnownBounds { least: 1, most: 128 },
+                teams: KnownBounds { least: 0, most: 1 },
+                reduction: ReductionSpace { bytes: 8, places: 1024 }
             })
         );
         bytes[2] = 0;

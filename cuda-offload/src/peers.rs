@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use device_trait::{DeviceFailure, DeviceOperation};
 
 use crate::context::Primary;
-use crate::driver::{CuDevice, Driver, DriverAddress, DriverCode, DriverError, Stream, code};
+use crate::driver::{CuDevice, Driver, DriverAddress, DriverCode, Stream, code};
 use crate::staging::Staging;
-use crate::streams::{OperationMemory, StreamLane, StreamUse, StreamWork, Streams};
+use crate::streams::{GuestRead, NotBegun, StreamLane, StreamUse, StreamWork, Streams};
 
 /// Added to the driver's numbers of devices, so that other kinds of devices have others.
 const NUMBERS: u64 = 1 << 32;
@@ -51,7 +51,7 @@ impl Shared {
         lane: StreamLane,
         work: StreamWork<'_>,
         put: impl FnOnce(Stream) -> DriverCode,
-    ) -> Result<u64, (DriverError, Option<OperationMemory>)> {
+    ) -> Result<u64, NotBegun> {
         self.staging.make_way(self, &work.uses);
         let after = self.staging.pieces_of(self, work.after);
         self.streams().begin(lane, StreamWork { after: &after, ..work }, put)
@@ -161,8 +161,8 @@ impl PeerFamily {
         let begun = own.begin(StreamLane::Within, work, |stream| unsafe {
             copy(to, own_context, from, its_context, size, stream)
         });
-        let number = begun.map_err(|(why, _)| DeviceFailure(why.to_string().into()))?;
-        own.reads(number, |event| (at, there.enter_guest(event, source())));
+        let number = begun.map_err(|failed| DeviceFailure(failed.why.to_string().into()))?;
+        own.reads(number, |event| GuestRead { place: at, number: there.enter_guest(event, source()) });
         Ok(DeviceOperation(number))
     }
 
@@ -175,7 +175,7 @@ impl PeerFamily {
     }
 
     /// An operation of this device that has read from the one at this place is over.
-    pub fn leave(&self, place: usize, guest: u64) {
-        self.all[place].streams().leave(guest);
+    pub fn leave(&self, guest: GuestRead) {
+        self.all[guest.place].streams().leave(guest.number);
     }
 }

@@ -32,7 +32,7 @@ use device_trait::DeviceOperation;
 
 use crate::driver::{Driver, DriverAddress, DriverError, code};
 use crate::peers::Shared;
-use crate::streams::{OperationState, StreamLane, StreamUse, StreamWork};
+use crate::streams::{NotBegun, OperationState, StreamLane, StreamUse, StreamWork};
 
 /// Bytes of a piece: long enough that the driver's part is not noticed, short enough that the
 /// host's part delays no other work.
@@ -320,7 +320,7 @@ impl Staging {
                 pieces.put += size;
                 pieces.under_way.push_back(Piece { number, buffer, at, size });
             }
-            Err((why, _)) => {
+            Err(NotBegun { why, .. }) => {
                 pieces.failed.get_or_insert(why);
                 buffer.into_iter().for_each(|buffer| self.give(buffer));
             }

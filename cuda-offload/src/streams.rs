@@ -156,8 +156,8 @@ struct Begun {
     stream: Stream,
     uses: Vec<StreamUse>,
     held: Option<OperationMemory>,
-    /// Where it reads: the device's place in its family, and the number there.
-    reads: Option<(usize, u64)>,
+    /// Where it reads.
+    reads: Option<GuestRead>,
 }
 
 impl Begun {
@@ -180,6 +180,14 @@ pub struct Streams {
     spare: Vec<Event>,
 }
 
+/// A stream for kernels.
+#[derive(Clone, Copy)]
+struct ComputePlace {
+    level: usize,
+    /// Among those of the level.
+    place: usize,
+}
+
 /// How far an operation is.
 #[derive(Debug)]
 pub enum OperationState {
@@ -189,13 +197,48 @@ pub enum OperationState {
     Over(Result<(), DriverError>, OperationRemains),
 }
 
+/// An operation that reads from another device, as that one knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct GuestRead {
+    /// The other device's place in its family.
+    pub place: usize,
+    /// The operation's number there ([`Streams::leave`]).
+    pub number: u64,
+}
+
+/// An operation on a stream, as another device has to know it.
+#[derive(Clone, Copy)]
+pub struct StreamEvent {
+    /// Where it is.
+    pub stream: Stream,
+    /// What says that it is over.
+    pub event: Event,
+}
+
+/// A stream that was opened for the program.
+pub struct OpenedStream {
+    /// Its number.
+    pub id: u64,
+    /// The driver's.
+    pub stream: Stream,
+}
+
+/// An operation was not begun.
+#[derive(Debug)]
+pub struct NotBegun {
+    /// The driver's reason.
+    pub why: DriverError,
+    /// What it would have held.
+    pub held: Option<OperationMemory>,
+}
+
 /// What an operation leaves behind.
 #[derive(Debug, Default)]
 pub struct OperationRemains {
     /// What it held.
     pub held: Option<OperationMemory>,
-    /// The device that it has read from, by its place, and the number there ([`Streams::leave`]).
-    pub reads: Option<(usize, u64)>,
+    /// Where it has read.
+    pub reads: Option<GuestRead>,
 }
 
 impl Streams {
@@ -223,8 +266,8 @@ impl Streams {
         })
     }
 
-    /// The level, and the place there, of the stream for kernels where this goes.
-    fn place(&mut self, what: &StreamWork<'_>) -> (usize, usize) {
+    /// The stream for kernels where this goes.
+    fn place(&mut self, what: &StreamWork<'_>) -> ComputePlace {
         let level = self.priorities.level(what.priority);
         let mut at = level as usize;
         if self.compute[at].streams.is_empty() {
@@ -233,7 +276,7 @@ impl Streams {
                 Err(_) => at = 0, // see the module
             }
         }
-        (at, self.compute[at].place(&self.begun, what))
+        ComputePlace { level: at, place: self.compute[at].place(&self.begun, what) }
     }
 
     fn event(&mut self) -> Result<Event, DriverError> {
@@ -256,26 +299,26 @@ impl Streams {
         lane: StreamLane,
         what: StreamWork<'_>,
         put: impl FnOnce(Stream) -> DriverCode,
-    ) -> Result<u64, (DriverError, Option<OperationMemory>)> {
+    ) -> Result<u64, NotBegun> {
         let (stream, place) = match lane {
             StreamLane::In => (self.copies[0], None),
             StreamLane::Out => (self.copies[1], None),
             StreamLane::Within => (self.copies[2], None),
             StreamLane::Compute => {
-                let (level, place) = self.place(&what);
-                (self.compute[level].streams[place], Some((level, place)))
+                let at = self.place(&what);
+                (self.compute[at.level].streams[at.place], Some(at))
             }
         };
         match self.put(stream, &what, put) {
             Ok(event) => {
                 let number =
                     self.enter(Begun { event, stream, uses: what.uses, held: what.held, reads: None });
-                if let Some((level, place)) = place {
+                if let Some(ComputePlace { level, place }) = place {
                     self.compute[level].tails[place] = number;
                 }
                 Ok(number)
             }
-            Err(why) => Err((why, what.held)),
+            Err(why) => Err(NotBegun { why, held: what.held }),
         }
     }
 
@@ -340,7 +383,7 @@ impl Streams {
     ///
     /// # Errors
     /// The driver's.
-    pub fn open(&mut self, priority: u32) -> Result<(u64, Stream), DriverError> {
+    pub fn open(&mut self, priority: u32) -> Result<OpenedStream, DriverError> {
         let level = self.priorities.level(priority);
         let spare = self.own.spare.iter().position(|spare| spare.level == level);
         let borrowed = match spare.and_then(|at| self.own.spare.remove(at)) {
@@ -349,7 +392,7 @@ impl Streams {
         };
         self.own.last += 1;
         self.own.open.insert(self.own.last, borrowed);
-        Ok((self.own.last, borrowed.stream))
+        Ok(OpenedStream { id: self.own.last, stream: borrowed.stream })
     }
 
     /// It is kept for the next one of its priority. The one that was closed first is used first: it
@@ -381,15 +424,16 @@ impl Streams {
 
     /// Another device's operation, which reads here: what comes later comes behind it. The number
     /// is for [`Streams::leave`].
-    pub fn enter_guest(&mut self, (stream, event): (Stream, Event), uses: Vec<StreamUse>) -> u64 {
+    pub fn enter_guest(&mut self, at: StreamEvent, uses: Vec<StreamUse>) -> u64 {
+        let StreamEvent { stream, event } = at;
         self.enter(Begun { event, stream, uses, held: None, reads: None })
     }
 
     /// The operation reads from another device. `guest` passes the operation's stream and event to
-    /// that device, and returns the device's place and the operation's number there.
-    pub fn reads(&mut self, number: u64, guest: impl FnOnce((Stream, Event)) -> (usize, u64)) {
+    /// that device, and returns what it is there.
+    pub fn reads(&mut self, number: u64, guest: impl FnOnce(StreamEvent) -> GuestRead) {
         if let Some(begun) = self.begun.get_mut(&number) {
-            begun.reads = Some(guest((begun.stream, begun.event)));
+            begun.reads = Some(guest(StreamEvent { stream: begun.stream, event: begun.event }));
         }
     }
 
@@ -431,7 +475,7 @@ impl Streams {
 
     /// Gives streams and events back. Nothing is under way, and no other device knows of anything
     /// here: what read from one is returned.
-    pub fn close(&mut self) -> Vec<(usize, u64)> {
+    pub fn close(&mut self) -> Vec<GuestRead> {
         let streams = self.all();
         let mut reads = Vec::new();
         for (_, begun) in self.begun.drain().filter(|(_, begun)| streams.contains(&begun.stream)) {

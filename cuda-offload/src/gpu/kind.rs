@@ -175,7 +175,7 @@ impl Device for Gpu {
     fn open_stream(&self, priority: u32) -> Result<Stream, DeviceFailure> {
         let _inside = self.enter()?;
         let opened = self.streams().open(priority);
-        opened.map(|(id, stream)| Stream { id, handle: stream.0 }).map_err(|why| failed(&why))
+        opened.map(|opened| Stream { id: opened.id, handle: opened.stream.0 }).map_err(|why| failed(&why))
     }
 
     fn close_stream(&self, stream: u64) {

@@ -12,7 +12,7 @@ use super::{Gpu, failed, lock};
 use crate::driver::{Function, code};
 use crate::geometry::{self, Kernel, RequestedGeometry};
 use crate::images::{self, KERNEL_BYTES, LoadedImage};
-use crate::streams::{OperationMemory, OperationRemains, StreamLane, StreamUse, StreamWork};
+use crate::streams::{NotBegun, OperationMemory, OperationRemains, StreamLane, StreamUse, StreamWork};
 
 /// What a kernel's first argument points to, in words: two counters, and the buffer of its
 /// reduction.
@@ -147,7 +147,7 @@ impl Gpu {
         &self,
         kernel: &Kernel,
     ) -> Result<(DeviceAddress, Option<OperationMemory>), DeviceFailure> {
-        let buffer = kernel.reduction.0 as usize * kernel.reduction.1 as usize;
+        let buffer = kernel.reduction.bytes as usize * kernel.reduction.places as usize;
         if buffer == 0 {
             return Ok((lock(&self.images).nothing, None));
         }
@@ -165,7 +165,7 @@ impl Gpu {
         arguments: &[usize],
         work: StreamWork<'_>,
     ) -> Result<DeviceOperation, DeviceFailure> {
-        let (driver, (teams, threads)) = (self.driver, geometry::choose(&found.kernel, wish, &self.limits));
+        let (driver, grid) = (self.driver, geometry::choose(&found.kernel, wish, &self.limits));
         let environment =
             work.held.as_ref().map(|held| (held.block, held.words.as_ptr(), size_of_val(&*held.words)));
         let bytes = size_of_val(arguments);
@@ -184,10 +184,10 @@ impl Gpu {
             unsafe {
                 (driver.launch)(
                     found.function,
-                    teams,
+                    grid.teams,
                     1,
                     1,
-                    threads,
+                    grid.threads,
                     1,
                     1,
                     shared,
@@ -199,7 +199,7 @@ impl Gpu {
         };
         let _inside = self.enter()?;
         let begun = self.shared.begin(StreamLane::Compute, work, put);
-        begun.map(DeviceOperation).map_err(|(why, held)| {
+        begun.map(DeviceOperation).map_err(|NotBegun { why, held }| {
             self.release(OperationRemains { held, reads: None });
             failed(&why)
         })
