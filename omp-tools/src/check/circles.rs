@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use super::locks::{self, LockHolder};
+use super::locks::{self, HeldLock};
 use super::place::{CodePosition, CodeSource};
 use super::ranks::ranks;
 use super::reports::Participant;
@@ -187,7 +187,7 @@ pub fn all() -> Vec<RankWait> {
 
 struct WaitDescriber<'a> {
     book: &'a TaskBook,
-    locks: &'a [(usize, LockHolder)],
+    locks: &'a [HeldLock],
     rank: u32,
 }
 
@@ -241,8 +241,8 @@ impl WaitDescriber<'_> {
         let held = self
             .locks
             .iter()
-            .filter(|(_, holder)| tasks.contains(&holder.who.task()))
-            .map(|&(lock, _)| Occurrence::Lock(self.rank, lock as u64));
+            .filter(|held| tasks.contains(&held.holder.who.task()))
+            .map(|held| Occurrence::Lock(self.rank, held.lock as u64));
         let members = self.book.members.values().filter(|member| tasks.contains(&member.task));
         let sets =
             members.flat_map(|member| &member.has).map(|&mutex| Occurrence::Set(self.rank, mutex as u64));
@@ -286,7 +286,7 @@ impl WaitDescriber<'_> {
     }
 
     fn lock(&self, lock: usize) -> RankNeed {
-        let holder = self.locks.iter().find(|(held, _)| *held == lock).map(|(_, holder)| holder);
+        let holder = self.locks.iter().find(|held| held.lock == lock).map(|held| &held.holder);
         let what = holder.map_or_else(
             || "a lock".to_owned(),
             |holder| format!("the lock that {} has set at {}", holder.who, holder.place),

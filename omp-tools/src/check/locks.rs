@@ -47,10 +47,21 @@ pub fn is_mine(lock: usize) -> bool {
     holder(lock).is_some_and(|holder| holder.who.is(&Participant::me()))
 }
 
+/// A lock that is set.
+pub struct HeldLock {
+    /// Its address.
+    pub lock: usize,
+    /// Who has set it.
+    pub holder: LockHolder,
+}
+
 /// All locks that are set.
-pub fn all() -> Vec<(usize, LockHolder)> {
+pub fn all() -> Vec<HeldLock> {
     with(|held| {
-        held.iter().filter(|(_, holder)| !holder.is_robbed).map(|(&lock, &holder)| (lock, holder)).collect()
+        held.iter()
+            .filter(|(_, holder)| !holder.is_robbed)
+            .map(|(&lock, &holder)| HeldLock { lock, holder })
+            .collect()
     })
 }
 

@@ -19,20 +19,53 @@ use omp::extension::check::{AwaitedMessage, MessageEnd};
 /// A wait of a rank.
 pub type WaitEdge<'a> = (usize, &'a RankWait);
 
+/// A wait of a circle.
+pub struct CycleWait<'a> {
+    /// Its rank.
+    pub rank: usize,
+    /// The wait.
+    pub wait: &'a RankWait,
+    /// What it needs of the next.
+    pub need: &'a RankNeed,
+}
+
 /// A circle of waits, each with what it needs of the next.
 pub struct Cycle<'a> {
     /// The waits.
-    pub waits: Vec<(usize, &'a RankWait, &'a RankNeed)>,
+    pub waits: Vec<CycleWait<'a>>,
     /// It needs no message of a library.
     pub is_certain: bool,
+}
+
+/// The waits of a rank.
+struct RankEdges {
+    /// Where they begin and end.
+    edges: core::ops::Range<usize>,
+    /// It has run nothing for some looks.
+    is_still: bool,
+}
+
+/// Why a wait is stuck.
+struct WaitHindrance<'a> {
+    /// What it needs.
+    need: &'a RankNeed,
+    /// A wait that is stuck and gives that, by its number.
+    giver: usize,
+}
+
+/// A step of a way along waits that are stuck.
+struct WaitStep<'a> {
+    /// The wait, by its number.
+    at: usize,
+    need: &'a RankNeed,
 }
 
 /// All waits of all ranks.
 pub struct WaitGraph<'a> {
     edges: Vec<WaitEdge<'a>>,
     givers: HashMap<Occurrence, Vec<usize>>,
-    /// By rank: where its waits begin and end, and whether it has run nothing for some looks.
-    ranks: Vec<(core::ops::Range<usize>, bool)>,
+    /// By number.
+    ranks: Vec<RankEdges>,
     stuck: Vec<bool>,
 }
 
@@ -43,7 +76,8 @@ impl<'a> WaitGraph<'a> {
         for (rank, sample) in samples.iter().enumerate() {
             let begin = edges.len();
             edges.extend(sample.waits.iter().map(|wait| (rank, wait)));
-            ranks.push((begin..edges.len(), is_still(rank) && sample.more == 0));
+            let is_still = is_still(rank) && sample.more == 0;
+            ranks.push(RankEdges { edges: begin..edges.len(), is_still });
         }
         let mut givers: HashMap<Occurrence, Vec<usize>> = HashMap::new();
         for (at, (_, wait)) in edges.iter().enumerate() {
@@ -71,14 +105,14 @@ impl<'a> WaitGraph<'a> {
 
     /// What keeps a wait from being over: something it needs, and one of those that are stuck and
     /// give it.
-    fn hindrance(&self, at: usize) -> Option<(&'a RankNeed, usize)> {
+    fn hindrance(&self, at: usize) -> Option<WaitHindrance<'a>> {
         let (rank, wait) = self.edges[at];
         wait.needs.iter().find_map(|need| {
             let giver = match need.thing? {
                 Occurrence::Message(message) => self.silent(rank, message),
                 thing => self.givers.get(&thing)?.iter().copied().find(|&giver| self.stuck[giver]),
             };
-            giver.map(|giver| (need, giver))
+            giver.map(|giver| WaitHindrance { need, giver })
         })
     }
 
@@ -86,10 +120,11 @@ impl<'a> WaitGraph<'a> {
     /// stuck.
     fn silent(&self, here: usize, message: AwaitedMessage) -> Option<usize> {
         let there = usize::try_from(message.rank).ok()?;
-        let (range, is_still) = self.ranks.get(there)?;
-        let code = || range.clone().filter(|&at| self.edges[at].1.is_code);
+        let RankEdges { edges, is_still } = self.ranks.get(there)?;
+        let code = || edges.clone().filter(|&at| self.edges[at].1.is_code);
         let meets = |at: usize| ends(self.edges[at].1).any(|other| may_meet(message, here, other, there));
-        let is_silent = *is_still && self.ranks[here].1 && code().all(|at| self.stuck[at] && !meets(at));
+        let is_silent =
+            *is_still && self.ranks[here].is_still && code().all(|at| self.stuck[at] && !meets(at));
         is_silent.then(|| code().next()).flatten()
     }
 
@@ -101,23 +136,27 @@ impl<'a> WaitGraph<'a> {
             let (mut at, mut path) = (start, Vec::new());
             while seen[at] == 0 {
                 seen[at] = start + 1;
-                let Some((need, next)) = self.hindrance(at) else { break };
-                path.push((at, need));
-                at = next;
+                let Some(WaitHindrance { need, giver }) = self.hindrance(at) else { break };
+                path.push(WaitStep { at, need });
+                at = giver;
             }
             // Else it has led to one that was found before.
             if seen[at] == start + 1 {
-                let first = path.iter().position(|(other, _)| *other == at).unwrap_or(path.len());
+                let first = path.iter().position(|step| step.at == at).unwrap_or(path.len());
                 cycles.extend(self.cycle(&path[first..]));
             }
         }
         cycles
     }
 
-    fn cycle(&self, path: &[(usize, &'a RankNeed)]) -> Option<Cycle<'a>> {
+    fn cycle(&self, path: &[WaitStep<'a>]) -> Option<Cycle<'a>> {
         let is_message = |need: &RankNeed| matches!(need.thing, Some(Occurrence::Message(_)));
-        let waits = path.iter().map(|&(at, need)| (self.edges[at].0, self.edges[at].1, need)).collect();
-        let is_certain = !path.iter().any(|(_, need)| is_message(need));
+        let wait = |step: &WaitStep<'a>| {
+            let (rank, wait) = self.edges[step.at];
+            CycleWait { rank, wait, need: step.need }
+        };
+        let waits = path.iter().map(wait).collect();
+        let is_certain = !path.iter().any(|step| is_message(step.need));
         (!path.is_empty()).then_some(Cycle { waits, is_certain })
     }
 }

@@ -61,8 +61,8 @@ impl CheckVerdict {
         let graph = WaitGraph::new(ranks, |rank| self.still[rank] >= LOOKS);
         let mut lines = Vec::new();
         for cycle in graph.cycles() {
-            let first = cycle.waits.iter().map(|(rank, wait, _)| (*rank, wait.number)).min();
-            if cycle.waits.iter().all(|(rank, wait, _)| self.was_there(*rank, wait))
+            let first = cycle.waits.iter().map(|at| (at.rank, at.wait.number)).min();
+            if cycle.waits.iter().all(|at| self.was_there(at.rank, at.wait))
                 && first.is_some_and(|first| self.reports.insert(first))
             {
                 lines.push(line_of_cycle(&cycle));
@@ -77,8 +77,7 @@ impl CheckVerdict {
 }
 
 fn line_of_cycle(cycle: &Cycle<'_>) -> String {
-    let parts: Vec<String> =
-        cycle.waits.iter().map(|(rank, wait, need)| describe(*rank, wait, Some(need))).collect();
+    let parts: Vec<String> = cycle.waits.iter().map(|at| describe(at.rank, at.wait, Some(at.need))).collect();
     let seen = if cycle.is_certain { "" } else { "as far as the runtime sees " };
     format!("GANGWAY_CHECK: a cycle, {seen}none of these can go on: {}", parts.join("; "))
 }

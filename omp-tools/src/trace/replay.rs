@@ -80,6 +80,27 @@ impl PartialEq for TracedTeam {
 
 impl Eq for TracedTeam {}
 
+/// From when to when, in nanoseconds.
+#[derive(Clone, Copy)]
+struct ReplayTime {
+    begin: u64,
+    end: u64,
+}
+
+/// A wait that was left, and its task.
+#[derive(Clone, Copy)]
+struct SuspendedWait {
+    cause: Cause,
+    id: u64,
+}
+
+/// What a worker leaves, and what it goes on with.
+#[derive(Clone, Copy)]
+struct ReplaySwitch {
+    from: u64,
+    to: u64,
+}
+
 /// A context of the scheduler.
 #[derive(Default)]
 struct Context {
@@ -225,14 +246,14 @@ impl<W: Write> Replay<W> {
         self.tracks[lane].now = now;
         if event.kind == TraceKind::NoProcessor {
             // It does not change what runs: `preempted` and `idle` stay.
-            return self.no_processor(lane, (before, now), event.a);
+            return self.no_processor(lane, ReplayTime { begin: before, end: now }, event.a);
         }
         let preempted = core::mem::take(&mut self.tracks[lane].preempted);
         let idle = self.tracks[lane].idle.take();
         let waits_for = idle.and_then(|_| self.suspended_wait(lane));
         let TraceEvent { a, b, small, .. } = *event;
         match event.kind {
-            TraceKind::Switch => self.switch(lane, now, (a, b), preempted)?,
+            TraceKind::Switch => self.switch(lane, now, ReplaySwitch { from: a, to: b }, preempted)?,
             TraceKind::Sleep => self.tracks[lane].asleep = Some(now),
             TraceKind::Wake => self.wakes(lane, now)?,
             TraceKind::StealUlt => self.mark(
@@ -258,14 +279,14 @@ impl<W: Write> Replay<W> {
             TraceKind::Interrupt => self.mark_other(watched(a), now, "interrupt")?,
             TraceKind::HandOff => self.mark_other(watched(a), now, "hand-off")?,
             TraceKind::Preempt => self.tracks[lane].preempted = true,
-            TraceKind::RegionBegin => self.region(lane, now, a, (b, small)),
+            TraceKind::RegionBegin => self.region(lane, now, a, b, small),
             TraceKind::RegionEnd => {
                 self.close(lane, now, true, |open| {
                     matches!(open.what, ReplayEvent::Region(_)) && open.address == a
                 })?;
                 self.teams.remove(&a);
             }
-            TraceKind::ImplicitBegin => self.implicit(lane, now, a, (b, small)),
+            TraceKind::ImplicitBegin => self.implicit(lane, now, a, b, small),
             TraceKind::ImplicitEnd => self.close(lane, now, true, |open| {
                 matches!(open.what, ReplayEvent::Implicit { .. }) && open.address == a
             })?,
@@ -330,7 +351,7 @@ impl<W: Write> Replay<W> {
             }
             TraceKind::StealTask => self.tracks[lane].victim = Some(small),
             TraceKind::LeftOut => self.counts.made += u64::from(small),
-            TraceKind::Ran => self.ran(lane, (self.scale.nanos(a), now), small)?,
+            TraceKind::Ran => self.ran(lane, ReplayTime { begin: self.scale.nanos(a), end: now }, small)?,
             TraceKind::ShortBegin => {
                 let id = self.running(lane);
                 self.open(
@@ -345,10 +366,9 @@ impl<W: Write> Replay<W> {
             TraceKind::NoProcessor => {}
         }
         let stays = self.context(lane).open.is_empty();
-        if let (Some(since), Some((cause, id)), false) =
-            (idle, waits_for, stays && event.kind != TraceKind::Switch)
+        if let (Some(since), Some(wait), false) = (idle, waits_for, stays && event.kind != TraceKind::Switch)
         {
-            self.idles(lane, (since, now), cause, id)?;
+            self.idles(lane, ReplayTime { begin: since, end: now }, wait)?;
         }
         let since = idle.filter(|_| event.kind != TraceKind::Switch).unwrap_or(self.tracks[lane].now);
         self.tracks[lane].idle = stays.then_some(since);
@@ -356,17 +376,22 @@ impl<W: Write> Replay<W> {
     }
 
     /// What the context waits for that was left here last, and its task.
-    fn suspended_wait(&self, lane: usize) -> Option<(Cause, u64)> {
+    fn suspended_wait(&self, lane: usize) -> Option<SuspendedWait> {
         let tops =
             self.tracks[lane].left.iter().rev().filter_map(|context| self.contexts.get(context)?.open.last());
         tops.filter_map(|open| {
-            if let ReplayEvent::Cause(cause, _) = open.what { Some((cause, open.id)) } else { None }
+            if let ReplayEvent::Cause(cause, _) = open.what {
+                Some(SuspendedWait { cause, id: open.id })
+            } else {
+                None
+            }
         })
-        .find(|(cause, _)| cause.is_wait())
+        .find(|wait| wait.cause.is_wait())
     }
 
     /// Nothing ran there, and who was left there waits for this.
-    fn idles(&mut self, lane: usize, (begin, end): (u64, u64), cause: Cause, id: u64) -> io::Result<()> {
+    fn idles(&mut self, lane: usize, time: ReplayTime, wait: SuspendedWait) -> io::Result<()> {
+        let (ReplayTime { begin, end }, SuspendedWait { cause, id }) = (time, wait);
         if end < begin + NO_WAIT {
             return Ok(());
         }
@@ -511,7 +536,8 @@ impl<W: Write> Replay<W> {
         self.out.slice(&slice, &facts)
     }
 
-    fn switch(&mut self, lane: usize, now: u64, (from, to): (u64, u64), preempted: bool) -> io::Result<()> {
+    fn switch(&mut self, lane: usize, now: u64, contexts: ReplaySwitch, preempted: bool) -> io::Result<()> {
+        let ReplaySwitch { from, to } = contexts;
         if preempted {
             self.mark(lane, now, "stall", "switched out", &[])?;
         }
@@ -557,8 +583,9 @@ impl<W: Write> Replay<W> {
     /// at this event. It begins after the event before, because no other slice may begin or end
     /// within it. The rest is dropped: delays of less than a millisecond, between events that are
     /// closer.
-    fn no_processor(&mut self, lane: usize, (before, now): (u64, u64), nanos: u64) -> io::Result<()> {
-        let begin = now.saturating_sub(nanos).max(before + 1);
+    fn no_processor(&mut self, lane: usize, between: ReplayTime, nanos: u64) -> io::Result<()> {
+        let now = between.end;
+        let begin = now.saturating_sub(nanos).max(between.begin + 1);
         if now < begin + NO_WAIT {
             return Ok(());
         }
@@ -568,7 +595,7 @@ impl<W: Write> Replay<W> {
 
     // ---- regions and tasks --------------------------------------------------
 
-    fn region(&mut self, lane: usize, now: u64, address: u64, (place, size): (u64, u32)) {
+    fn region(&mut self, lane: usize, now: u64, address: u64, place: u64, size: u32) {
         self.regions += 1;
         let team = TracedTeam { id: self.regions, size, place };
         self.teams.insert(address, team);
@@ -580,7 +607,7 @@ impl<W: Write> Replay<W> {
         );
     }
 
-    fn implicit(&mut self, lane: usize, now: u64, address: u64, (team, number): (u64, u32)) {
+    fn implicit(&mut self, lane: usize, now: u64, address: u64, team: u64, number: u32) {
         let team = self.teams.get(&team).copied().unwrap_or_default();
         let gang = self.context(lane).gang;
         let id = self.tasks.next_id();
@@ -668,7 +695,8 @@ impl<W: Write> Replay<W> {
     }
 
     /// So many tasks that are left out were run there, in that time.
-    fn ran(&mut self, lane: usize, (begin, end): (u64, u64), tasks: u32) -> io::Result<()> {
+    fn ran(&mut self, lane: usize, time: ReplayTime, tasks: u32) -> io::Result<()> {
+        let ReplayTime { begin, end } = time;
         self.counts.left_out_ran += u64::from(tasks);
         let number = self.tracks[lane].number;
         if self.tracks[lane].many.is_none() {
