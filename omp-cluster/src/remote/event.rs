@@ -7,6 +7,7 @@ use super::object::hold;
 use super::server::SERVER;
 use super::table::RemoteTable;
 use super::wire;
+use super::wire::WireSlot;
 use super::{Owner, RemoteFault, RemoteHandle, begin_function, depth_here, me, own, owner};
 use omp_offload::bytes::Bytes;
 use omp_offload::modules;
@@ -185,7 +186,7 @@ pub unsafe fn satisfy(
         }
         // SAFETY: as the caller says.
         Ok(Owner::There(cluster, rank)) => unsafe {
-            wire::satisfy(cluster, rank, handle, (slot, depth_here()), data, length)
+            wire::satisfy(cluster, rank, handle, WireSlot { number: slot, depth: depth_here() }, data, length)
         },
         Err(RemoteFault::Rank) => Err(RemoteFault::Stale),
         Err(why) => Err(why),
@@ -202,7 +203,7 @@ pub fn satisfy_with(handle: RemoteHandle, slot: i32, object: RemoteHandle) -> Re
         Ok(_) if is_none => Err(RemoteFault::Object),
         Ok(Owner::CurrentThread) => satisfy_here(handle, slot, EventDatum::Object(object), depth_here()),
         Ok(Owner::There(cluster, rank)) => {
-            wire::satisfy_with(cluster, rank, handle, (slot, depth_here()), object)
+            wire::satisfy_with(cluster, rank, handle, WireSlot { number: slot, depth: depth_here() }, object)
         }
         Err(RemoteFault::Rank) => Err(RemoteFault::Stale),
         Err(why) => Err(why),

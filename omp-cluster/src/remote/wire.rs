@@ -103,6 +103,15 @@ pub fn fail(cluster: &Cluster, to: u32, future: RemoteHandle) -> Result<(), Remo
     cluster.post(to, verb::SET, &words, &[], 0).map_err(|_| RemoteFault::Ended)
 }
 
+/// A dependence of an event, for the call that satisfies it.
+#[derive(Clone, Copy)]
+pub struct WireSlot {
+    /// Its number.
+    pub number: i32,
+    /// Target regions around the call.
+    pub depth: u8,
+}
+
 /// Satisfies a dependence of an event of rank `to`, which is named with the target regions around
 /// the call.
 ///
@@ -114,7 +123,7 @@ pub unsafe fn satisfy(
     cluster: &Cluster,
     to: u32,
     event: RemoteHandle,
-    slot: (i32, u8),
+    slot: WireSlot,
     from: *const u8,
     length: usize,
 ) -> Result<(), RemoteFault> {
@@ -131,7 +140,7 @@ pub fn satisfy_with(
     cluster: &Cluster,
     to: u32,
     event: RemoteHandle,
-    slot: (i32, u8),
+    slot: WireSlot,
     object: RemoteHandle,
 ) -> Result<(), RemoteFault> {
     let [place, generation] = object.words();
@@ -140,9 +149,9 @@ pub fn satisfy_with(
     unsafe { send(cluster, to, verb::SATISFY, words, core::ptr::null(), 0) }
 }
 
-/// A dependence, and the target regions around the call that satisfies it.
-fn slot_word((slot, depth): (i32, u8)) -> u64 {
-    u64::from(depth) << 32 | u64::from(slot as u32)
+/// As a word of a message.
+fn slot_word(slot: WireSlot) -> u64 {
+    u64::from(slot.depth) << 32 | u64::from(slot.number as u32)
 }
 
 /// # Safety
