@@ -1,12 +1,10 @@
 //! Waits in words.
 
-use core::hash::{Hash, Hasher};
-use std::hash::DefaultHasher;
-
 use super::thing::{Occurrence, RankNeed, RankWait};
 use super::waits::{CodeActivity, CodeWait, CodeWaitTarget};
 use omp::extension::check::{AwaitedMessage, MessageEnd};
 use omp::functions;
+use ult::sys::hash;
 
 /// The most bytes of the words for one.
 pub const MOST_TEXT: usize = 88;
@@ -30,9 +28,7 @@ fn activity_name(activity: &CodeActivity) -> String {
 /// The number of a wait of what was asked for: no code's, and no other's that gives something else,
 /// or so unlikely that it does not matter.
 pub fn number(gives: Occurrence) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    gives.hash(&mut hasher);
-    hasher.finish() | 1 << 63
+    hash::of_value(&gives) | 1 << 63
 }
 
 fn thing(what: &CodeWaitTarget) -> Option<Occurrence> {

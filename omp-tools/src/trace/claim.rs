@@ -17,7 +17,6 @@ use core::mem;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::ffi::CString;
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
@@ -25,6 +24,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use omp::user_files;
+use ult::sys::{clock, hash};
 
 /// The socket of this process; -1: none.
 static SOCKET: AtomicI32 = AtomicI32::new(-1);
@@ -62,7 +62,7 @@ fn age() -> Option<Duration> {
     let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
     // SAFETY: asks only.
     let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&n| n > 0)?;
-    ult::sys::clock::since_boot()?.checked_sub(Duration::from_millis(ticks * 1000 / per_second))
+    clock::since_boot()?.checked_sub(Duration::from_millis(ticks * 1000 / per_second))
 }
 
 /// In the child of a fork: the file is its parent's. Only closes the descriptor, if it is a socket
@@ -81,9 +81,8 @@ const PREFIX: &str = "gangway-trace-";
 /// The same for all ways to write the path, and for no other file.
 fn name_of(path: &Path) -> Option<CString> {
     let directory = path.parent()?.metadata().ok()?;
-    let mut hasher = DefaultHasher::new();
-    (directory.dev(), directory.ino(), path.file_name()?).hash(&mut hasher);
-    CString::new(format!("{PREFIX}{:016x}", hasher.finish())).ok()
+    let number = hash::of_value(&(directory.dev(), directory.ino(), path.file_name()?));
+    CString::new(format!("{PREFIX}{number:016x}")).ok()
 }
 
 /// The address of an abstract name, and its length.

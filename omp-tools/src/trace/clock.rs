@@ -5,8 +5,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use ult::sys::arch;
 pub use ult::sys::clock::nanos;
+use ult::sys::{arch, proc_file};
 
 /// Is [`arch::ticks`] an even clock? 1: yes.
 static EVEN: AtomicU64 = AtomicU64::new(0);
@@ -39,8 +39,8 @@ fn beginning() -> (u64, u64) {
 /// What tells apart machines, and their starts, from which the monotonic clock counts
 /// (`random(4)`); empty where the kernel does not say.
 pub fn machine() -> String {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().chars().filter(|c| c.is_ascii_hexdigit() || *c == '-').collect()
+    let known = |text: &str| Some(text.chars().filter(|c| c.is_ascii_hexdigit() || *c == '-').collect());
+    proc_file::parse_start(c"/proc/sys/kernel/random/boot_id", known).unwrap_or_default()
 }
 
 /// Time zero of the trace.

@@ -2,6 +2,8 @@
 //!
 //! What may not live here: hash tables (the standard library's).
 
+use core::hash::{Hash, Hasher};
+
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
@@ -33,6 +35,25 @@ pub fn of_bytes(seed: u64, bytes: &[u8]) -> u64 {
     hash.max(1)
 }
 
+/// A number for a value, by what it says of itself. The same in each process of this library.
+pub fn of_value(value: &impl Hash) -> u64 {
+    let mut hasher = ByteHasher(0);
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+struct ByteHasher(u64);
+
+impl Hasher for ByteHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = of_bytes(self.0, bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -54,5 +75,13 @@ mod tests {
         }
         assert_ne!(of_bytes(0, &[0; 8]), of_bytes(0, &[0; 16]));
         assert_ne!(of_bytes(1, &text), whole);
+    }
+
+    #[test]
+    fn values_differ_by_each_member() {
+        let numbers = [(0_u8, 0_u64), (1, 0), (0, 1), (1, 1)].map(|value| of_value(&value));
+        let apart: std::collections::HashSet<u64> = numbers.into_iter().collect();
+        assert_eq!(apart.len(), numbers.len());
+        assert_eq!(of_value(&(1_u8, 1_u64)), numbers[3]);
     }
 }
