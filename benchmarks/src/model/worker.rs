@@ -187,8 +187,8 @@ impl World {
     }
 
     /// Looks once for something to run, in the scheduler's own order: own gang deque, own task
-    /// deque, a victim's gang deque, its task deque. `within` is the task whose children the worker waits for, none if it waits
-    /// at the end of the region.
+    /// deque, a victim's gang deque, its task deque. `within` is the task whose children the worker
+    /// waits for, none if it waits at the end of the region.
     fn seek(&mut self, worker: usize, within: Option<usize>) {
         self.turn(worker, AccountActivity::Idle);
         let rank = self.rank_of(worker);

@@ -18,15 +18,17 @@ pub struct FairnessRow {
     pub good: RangeInclusive<u64>,
     /// What would starve without the exception.
     pub starves: &'static str,
-    /// The test that has the exception for its subject: a path of the repository, and for a unit
-    /// test the function.
-    pub shown_by: &'static str,
+    /// A test in which the situation arises: a path of the repository, and for a unit test the
+    /// function.
+    pub arises_in: &'static str,
+    /// Was this test seen to fail without the exception?
+    pub seen_to_fail: bool,
 }
 
 /// Makes a constant of each row, and the table of all rows.
 macro_rules! fairness {
     ($($(#[$doc:meta])* const $name:ident: $type:ty = $interval:literal;
-        good: $good:expr; starves: $starves:literal; shown_by: $shown_by:literal;)*) => {
+        good: $good:expr; starves: $starves:literal; arises_in: $test:literal; seen_to_fail: $seen:literal;)*) => {
         $($(#[$doc])* pub(super) const $name: $type = $interval;)*
 
         /// All intervals of this module.
@@ -35,7 +37,8 @@ macro_rules! fairness {
             interval: $interval,
             good: $good,
             starves: $starves,
-            shown_by: $shown_by,
+            arises_in: $test,
+            seen_to_fail: $seen,
         }),*];
     };
 }
@@ -47,7 +50,8 @@ fairness! {
     const TICKS_PER_FULL_SEARCH: u32 = 16;
         good: 8..=32;
         starves: "an old context, until the last job of a long queue has run";
-        shown_by: "abi-tests/tasks/producer_goes_on.c";
+        arises_in: "abi-tests/tasks/producer_goes_on.c";
+        seen_to_fail: true;
 
     /// Every `TICKS_PER_UNRANKED_RESUME`th tick, resume ranks do not count. Of a gang's ready
     /// contexts, the worker then resumes the one that has been suspended longest. Chosen: a multiple
@@ -56,7 +60,8 @@ fairness! {
     const TICKS_PER_UNRANKED_RESUME: u32 = 256;
         good: 128..=512;
         starves: "a ready thread with a high resume rank, for which threads with lower ranks wait";
-        shown_by: "abi-tests/spin/test_lock.c";
+        arises_in: "abi-tests/spin/test_lock.c";
+        seen_to_fail: false;
 
     /// Once in `TICKS_PER_NEW_FIRST` ticks, new work starts before a context that merely yielded is
     /// resumed. At all other full searches the yielding context is resumed first. So it does not have
@@ -66,7 +71,8 @@ fairness! {
     const TICKS_PER_NEW_FIRST: u32 = 64;
         good: 32..=128;
         starves: "a task for which contexts wait that yield to each other";
-        shown_by: "abi-tests/tasks/yielding_in_a_circle.c";
+        arises_in: "abi-tests/tasks/yielding_in_a_circle.c";
+        seen_to_fail: true;
 
     /// The longest time between two full searches where short ULTs follow each other, in
     /// [`crate::sys::arch::ticks`]: about half a microsecond. Chosen: a full search of a dozen
@@ -74,7 +80,8 @@ fairness! {
     const CLOCK_TICKS_PER_FULL_SEARCH: u64 = 2048;
         good: 1024..=4096;
         starves: "a ready context, until the last of many short ULTs has run";
-        shown_by: "abi-tests/gang/three_levels.c";
+        arises_in: "abi-tests/stress/nested.c";
+        seen_to_fail: false;
 
     /// At every `CALLS_IN_PLACE`th job that it runs by a plain call, the worker asks its scheduler,
     /// even if no context waits. Chosen: large enough that many jobs share the cost of the scheduler;
@@ -82,7 +89,8 @@ fairness! {
     const CALLS_IN_PLACE: u32 = 32;
         good: 16..=64;
         starves: "whatever only a search of the scheduler finds, until the last of many tasks has run";
-        shown_by: "abi-tests/tasks/producer_goes_on.c";
+        arises_in: "abi-tests/tasks/producer_goes_on.c";
+        seen_to_fail: false;
 
     /// Every `LOOKS_PER_STEAL`th search of a worker that polls tries to steal. Chosen: a search at
     /// another worker transfers a cache line, and the own contexts are usually ready sooner; any
@@ -90,7 +98,8 @@ fairness! {
     const LOOKS_PER_STEAL: u32 = 8;
         good: 4..=16;
         starves: "a ULT that is queued at a busy worker, while another one polls without limit";
-        shown_by: "abi-tests/gang/three_levels_active.c";
+        arises_in: "abi-tests/gang/three_levels_active.c";
+        seen_to_fail: false;
 
     /// Every `LOOKS_PER_PASS`th search of a worker that polls lets timers' signals through
     /// (`idle::pass_timer_signals`). Chosen: three system calls in about 300 µs cost little, and
@@ -98,7 +107,8 @@ fairness! {
     const LOOKS_PER_PASS: u32 = 1024;
         good: 256..=4096;
         starves: "a thread that waits for its timer on another worker, while this one polls without limit";
-        shown_by: "abi-tests/signals/away.c";
+        arises_in: "abi-tests/signals/away.c";
+        seen_to_fail: false;
 
     /// Every `YIELDS_PER_HELD_BACK_ULT`th yield while gang ULTs are queued here, one of them starts
     /// although it may not be eligible, because the spinning code may wait for it. Chosen: the
@@ -106,7 +116,8 @@ fairness! {
     const YIELDS_PER_HELD_BACK_ULT: u32 = 8;
         good: 4..=16;
         starves: "a ULT that is held back, and for which the yielding code waits";
-        shown_by: "abi-tests/gang/outer_spins.c";
+        arises_in: "abi-tests/gang/outer_spins.c";
+        seen_to_fail: false;
 
     /// Every `YIELDS_PER_OLDEST`th yield, the context that has been suspended longest is resumed,
     /// whatever its gang. Chosen: two gangs that wait for each other then continue, and most yields
@@ -114,7 +125,8 @@ fairness! {
     const YIELDS_PER_OLDEST: u32 = 8;
         good: 4..=16;
         starves: "a gang for which the threads of another one wait, while they yield to each other";
-        shown_by: "abi-tests/gang/two_roots_workers_1.c";
+        arises_in: "abi-tests/gang/two_roots_workers_1.c";
+        seen_to_fail: false;
 
     /// Every `YIELDS_PER_JOB_FIRST`th yield, a job of another thread comes before the contexts, which
     /// may all be waiting for that job. Chosen: rarer than [`YIELDS_PER_OLDEST`], because contexts
@@ -122,7 +134,8 @@ fairness! {
     const YIELDS_PER_JOB_FIRST: u32 = 32;
         good: 16..=64;
         starves: "a task for which contexts wait that yield to each other";
-        shown_by: "abi-tests/spin/task_flag.c";
+        arises_in: "abi-tests/spin/task_flag.c";
+        seen_to_fail: false;
 
     /// While more kernel threads are awake than can run, every `YIELDS_PER_CORE_YIELD`th yield of a
     /// worker also gives up the processor. What the yielding threads wait for may be on a kernel
@@ -131,14 +144,16 @@ fairness! {
     const YIELDS_PER_CORE_YIELD: u32 = 8;
         good: 4..=16;
         starves: "a kernel thread without a processor, until the end of a time slice";
-        shown_by: "abi-tests/spin/served_by_library.c";
+        arises_in: "abi-tests/spin/served_by_library.c";
+        seen_to_fail: false;
 
     /// Calls of [`super::poll`] per yield. Chosen: reading a clock stays cheap, and a loop around it
     /// reaches a yield within microseconds; any value from 16 to 64 will do.
     const POLLS_PER_YIELD: u32 = 32;
         good: 16..=64;
         starves: "a context for which a loop around a clock waits, until the stall monitor interrupts";
-        shown_by: "abi-tests/spin/barrier_wtime.c";
+        arises_in: "abi-tests/spin/barrier_wtime.c";
+        seen_to_fail: false;
 
     /// How many microseconds a worker that has nothing else to do holds back a gang ULT. Chosen:
     /// longer than usual waits of the stricter gang, and bearable if the held-back thread is needed;
@@ -146,7 +161,8 @@ fairness! {
     const HOLD_BACK_MICROS: u64 = 200;
         good: 100..=400;
         starves: "a ULT or context that is held back, and for which the stricter gang waits";
-        shown_by: "ult/src/sched/mod.rs: what_is_held_back_goes_on_in_the_end";
+        arises_in: "ult/src/sched/mod.rs: what_is_held_back_goes_on_in_the_end";
+        seen_to_fail: false;
 }
 
 /// [`HOLD_BACK_MICROS`] as a time.
@@ -265,7 +281,7 @@ mod tests {
     fn each_interval_names_a_test_that_exists() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         for row in FAIRNESS {
-            let (file, function) = row.shown_by.split_once(": ").unwrap_or((row.shown_by, ""));
+            let (file, function) = row.arises_in.split_once(": ").unwrap_or((row.arises_in, ""));
             let text = std::fs::read_to_string(root.join(file));
             assert!(text.is_ok_and(|text| text.contains(function)), "{row:?}");
         }

@@ -51,7 +51,7 @@ use crate::worker::thread_mode::ThreadMode;
 
 /// A search for work: who searches, and for what.
 #[derive(Clone, Copy)]
-struct Search {
+struct WorkSearch {
     worker: &'static Worker,
     /// No source gives work of this thread. Null if there is no exception.
     except: *const ThreadMode,
@@ -61,7 +61,7 @@ struct Search {
     steals: bool,
 }
 
-impl Search {
+impl WorkSearch {
     /// A search between two jobs.
     #[inline(always)]
     fn by(worker: &'static Worker) -> Self {
@@ -160,7 +160,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     if busy || released || own.fairness.is_full_search_due() || ranks() {
         return everywhere(worker, true);
     }
-    Search::by(worker).in_order(&AFTER_JOB)
+    WorkSearch::by(worker).in_order(&AFTER_JOB)
 }
 
 /// Finds what the worker runs after a ULT of `region`. If the last full search, at `looked`, is
@@ -175,7 +175,7 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
     if now.wrapping_sub(*looked) < CLOCK_TICKS_PER_FULL_SEARCH
         && !crate::stall::regions::is_known_to_wait(region)
     {
-        return Search::by(worker).in_order(&AFTER_ULT).or_else(|| quickly(worker));
+        return WorkSearch::by(worker).in_order(&AFTER_ULT).or_else(|| quickly(worker));
     }
     *looked = now;
     quickly(worker)
@@ -186,14 +186,14 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
 pub(super) fn everywhere(worker: &'static Worker, steals: bool) -> Option<Next> {
     desk::look_after();
     returning::unpack(worker);
-    Search { steals, ..Search::by(worker) }.in_order(&NORMAL)
+    WorkSearch { steals, ..WorkSearch::by(worker) }.in_order(&NORMAL)
 }
 
 /// What the worker runs when its running code yields. It is no work of the yielding thread.
 pub(super) fn beside(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let role = unsafe { (*worker.own()).role };
-    let search = Search { except: role.thread, before: role.tag, ..Search::by(worker) };
+    let search = WorkSearch { except: role.thread, before: role.tag, ..WorkSearch::by(worker) };
     search.in_order(&YIELD_URGENT).or_else(|| {
         // SAFETY: as above.
         unsafe { (*worker.own()).fairness.circle() };
@@ -211,7 +211,7 @@ pub(super) fn has_ready(worker: &'static Worker) -> bool {
 /// The last search before a sleep, which is already announced. Searches all queues and all victims
 /// for jobs. Whether a context of the worker itself is ready is checked before ([`has_ready`]).
 pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
-    Search::by(worker).in_order(&BEFORE_SLEEP)
+    WorkSearch::by(worker).in_order(&BEFORE_SLEEP)
 }
 
 // ---- contexts of this worker, and their tasks -------------------------------
@@ -265,7 +265,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     let (at, before) = ready?;
     if suspended.yields(at)
         && own.fairness.is_new_first()
-        && let Some(new) = (Search { before, ..Search::by(worker) }).in_order(&NEW_FIRST)
+        && let Some(new) = (WorkSearch { before, ..WorkSearch::by(worker) }).in_order(&NEW_FIRST)
     {
         return Some(new);
     }
@@ -487,7 +487,7 @@ pub(super) fn held_back(worker: &'static Worker) -> bool {
 
 /// Searches everything once more, then takes a ULT or context that was held back.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
-    everywhere(worker, true).or_else(|| Search::by(worker).in_order(&HELD_BACK))
+    everywhere(worker, true).or_else(|| WorkSearch::by(worker).in_order(&HELD_BACK))
 }
 
 fn held_back_ult_anywhere(worker: &'static Worker) -> Option<Next> {

@@ -56,24 +56,25 @@ fn orders(text: &str) -> String {
 
 /// One row for each interval.
 fn intervals(text: &str) -> String {
-    let mut list = "| constant | interval | any value of | what would starve without it | test |\n\
-                    |---|---|---|---|---|\n"
+    let mut list = "| constant | interval | any value of | what would starve without it | it arises in | seen to fail |\n\
+                    |---|---|---|---|---|---|\n"
         .to_owned();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     for (at, line) in lines.iter().enumerate() {
         let field = |name: &str| {
-            let rest = lines[at..].iter().take(4).find_map(|line| line.strip_prefix(name));
+            let rest = lines[at..].iter().take(5).find_map(|line| line.strip_prefix(name));
             rest.map(|rest| rest.trim_end_matches(';').trim_matches('"'))
         };
         let declared = line.strip_prefix("const ").and_then(|rest| rest.split_once(": "));
         let (Some((name, rest)), Some(good), Some(starves), Some(test)) =
-            (declared, field("good: "), field("starves: "), field("shown_by: "))
+            (declared, field("good: "), field("starves: "), field("arises_in: "))
         else {
             continue;
         };
         let interval = rest.split_once(" = ").map_or("", |(_, value)| value).trim_end_matches(';');
         let good = good.replace("..=", " to ");
-        writeln!(list, "| `{name}` | {interval} | {good} | {starves} | `{test}` |")
+        let seen = if field("seen_to_fail: ") == Some("true") { "yes" } else { "" };
+        writeln!(list, "| `{name}` | {interval} | {good} | {starves} | `{test}` | {seen} |")
             .expect("a String takes all");
     }
     list
@@ -109,8 +110,8 @@ mod tests {
 
     #[test]
     fn intervals_are_read() {
-        let text = "    /// Chosen: any.\n    const TICKS: u32 = 16;\n        good: 8..=32;\n        starves: \"a task\";\n        shown_by: \"a.c\";\n";
-        assert!(intervals(text).ends_with("| `TICKS` | 16 | 8 to 32 | a task | `a.c` |\n"));
+        let text = "    /// Chosen: any.\n    const TICKS: u32 = 16;\n        good: 8..=32;\n        starves: \"a task\";\n        arises_in: \"a.c\";\n        seen_to_fail: true;\n";
+        assert!(intervals(text).ends_with("| `TICKS` | 16 | 8 to 32 | a task | `a.c` | yes |\n"));
     }
 
     #[test]
