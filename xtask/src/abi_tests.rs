@@ -16,6 +16,7 @@ pub mod cubin;
 mod exec;
 mod expand;
 pub mod gpus;
+pub mod host;
 pub mod images;
 mod layout;
 pub mod meta;
@@ -31,6 +32,7 @@ use crate::parallel;
 use crate::programs::Workspace;
 use build::TestBuilder;
 use compilers::CompilerDriver;
+use host::LeftOut;
 use meta::TestSource;
 use plan::AbiProgram;
 use report::AbiReport;
@@ -51,6 +53,8 @@ pub struct Options {
     pub jobs: usize,
     /// Which programs.
     pub extent: AbiExtent,
+    /// The library is host-only: one run each of the programs that it can run.
+    pub host: bool,
     /// Runs that [`AbiExtent::Gate`] makes whatever its rule says.
     pub pins: Vec<choose::Pin>,
     /// Print the runs instead of making them.
@@ -69,6 +73,7 @@ impl Options {
             filter: None,
             jobs: parallel::jobs(),
             extent,
+            host: false,
             pins: Vec::new(),
             list: false,
             record: None,
@@ -113,7 +118,8 @@ pub struct AbiOutcome {
 /// directory that cannot be written. A failing program is not an error but a count.
 pub fn run(options: &Options) -> Result<AbiOutcome, String> {
     let library = options.library.as_deref().map(absolute).transpose()?;
-    let builder = TestBuilder::new(&options.root, &options.cache, library.as_deref())?;
+    let left_out = options.host.then(|| LeftOut::read(&options.root)).transpose()?;
+    let builder = TestBuilder::new(&options.root, &options.cache, library.as_deref())?.without(left_out);
     let found = compilers::probe(builder.borrowed_headers());
     let report = AbiReport::new();
     for skipped in &found.unusable {
@@ -159,6 +165,8 @@ fn select<'a>(
         }
         let taken = takers(options, report, source, compilers);
         programs.extend(match options.extent {
+            AbiExtent::Sample if options.host => choose::host_sample_runs(taken),
+            _ if options.host => choose::host_runs(taken),
             AbiExtent::Short if source.rotates => choose::rotating_runs(taken, options.library.is_some()),
             AbiExtent::Sample => choose::sample_runs(taken),
             AbiExtent::Gate if options.library.is_some() => choose::gate_runs(taken, &options.pins),
@@ -179,7 +187,8 @@ fn takers<'a>(
     let mut programs = Vec::new();
     for (index, compiler) in compilers.iter().enumerate().filter(|(_, c)| c.language == source.language) {
         let program = AbiProgram::new(source, compiler, index);
-        match program.reason_to_skip(options.extent) {
+        let lacking = if options.host { LeftOut::reason(source) } else { None };
+        match program.reason_to_skip(options.extent).or(lacking) {
             Some(reason) if options.extent != AbiExtent::Sample && wanted(options, &program.title()) => {
                 report.skip(&program.title(), &reason);
             }

@@ -76,6 +76,8 @@ fn for_programs() -> Vec<Command> {
             jobs(),
             flag("gate", "The runs of test (docs/cells.md)"),
             flag("stress", "Every run"),
+            flag("host", "On the host-only library: a run of each program that needs neither tools nor devices nor ranks")
+                .conflicts_with_all(["own", "gate", "stress", "library"]),
             flag("all", "Products too"),
             flag("list", "Shows the runs, without making them"),
             file("record", "FILE", "Where to write what each took"),

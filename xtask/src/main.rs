@@ -316,11 +316,29 @@ fn abi(options: &ArgMatches, places: &Workspace) -> Result<bool, String> {
         (_, _, true) => abi_tests::AbiExtent::Gate,
         _ => abi_tests::AbiExtent::Short,
     };
+    if options.get_flag("host") {
+        let request = abi_tests::Options { filter, jobs, list, record, ..host_options(places)? };
+        return Ok(abi_tests::run(&request)?.failures.is_empty());
+    }
     let library = if own { None } else { Some(library(options, places)?) };
     let pins = if extent == abi_tests::AbiExtent::Gate { pins::all(places)? } else { Vec::new() };
     let base = abi_tests::Options::new(places, library, extent);
-    let outcome = abi_tests::run(&abi_tests::Options { filter, jobs, pins, list, record, ..base })?;
-    Ok(outcome.failures.is_empty())
+    let request = abi_tests::Options { filter, jobs, pins, list, record, ..base };
+    let mut failures = abi_tests::run(&request)?.failures;
+    if extent == abi_tests::AbiExtent::All && !own {
+        let (filter, list) = (request.filter.clone(), request.list);
+        failures.extend(
+            abi_tests::run(&abi_tests::Options { filter, jobs, list, ..host_options(places)? })?.failures,
+        );
+    }
+    Ok(failures.is_empty())
+}
+
+/// All that the host-only library can run, which is built.
+fn host_options(places: &Workspace) -> Result<abi_tests::Options, String> {
+    let library = abi_tests::host::build(places)?;
+    let base = abi_tests::Options::new(places, Some(library), abi_tests::AbiExtent::Short);
+    Ok(abi_tests::Options { host: true, ..base })
 }
 
 fn conformance_suites(options: &ArgMatches, places: &Workspace, report: &mut Report) -> Result<bool, String> {

@@ -38,6 +38,7 @@ pub fn run(places: &Workspace, install: bool, quick: bool, report: &mut Report) 
     env_cases::run(places, &library, "", report);
     report.step("ABI programs");
     abi(places, if quick { abi_tests::AbiExtent::Short } else { abi_tests::AbiExtent::Gate }, report);
+    host_only(places, report);
     if quick {
         report.skip("models, mutants, benchmarks of GPUs, suites", "left out by --quick");
     } else {
@@ -168,7 +169,16 @@ fn lint_and_build_tests(places: &Workspace, report: &mut Report) {
     ];
     let targets = ["--lib", "--bins", "--test", "model_*", "--", "-D", "warnings"];
     is_fine &= cargo(places, &[&["clippy", "--quiet"], &packages[..], &targets].concat(), &[]);
+    is_fine &= features_are_fine(places);
     report.check("clippy", if is_fine { vec![] } else { vec!["see its messages above".into()] });
+}
+
+/// Looks at the library without features and with each alone. `cluster` has all others.
+fn features_are_fine(places: &Workspace) -> bool {
+    ["", "tools", "offload"].iter().all(|feature| {
+        let library = ["clippy", "--quiet", "-p", "libomp-shim", "--no-default-features"];
+        cargo(places, &[&library[..], &["--features", feature, "--", "-D", "warnings"]].concat(), &[])
+    })
 }
 
 /// Runs the tests of the crates as [`lint_and_build_tests`] has built them.
@@ -236,7 +246,8 @@ pub fn lints(places: &Workspace, report: &mut Report) {
     if !exec::on_path("cargo-clippy") {
         return report.skip("clippy", "not installed with this toolchain");
     }
-    let fine = cargo(places, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"], &[]);
+    let fine = cargo(places, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"], &[])
+        && features_are_fine(places);
     report.check("clippy", if fine { vec![] } else { vec!["see its messages above".into()] });
 }
 
@@ -344,6 +355,18 @@ fn abi(places: &Workspace, extent: abi_tests::AbiExtent, report: &mut Report) {
         },
         report,
     );
+}
+
+/// The library without tools, devices and ranks: it exports the same names, and runs some programs.
+fn host_only(places: &Workspace, report: &mut Report) {
+    report.step("host-only library");
+    let library = match abi_tests::host::build(places) {
+        Ok(library) => library,
+        Err(why) => return report.fail("host-only library", &why),
+    };
+    symbols::same_names(&places.root, &library, report);
+    let base = abi_tests::Options::new(places, Some(library), abi_tests::AbiExtent::Sample);
+    abi_programs(&abi_tests::Options { host: true, ..base }, report);
 }
 
 /// Runs ABI programs, and counts what comes of it.

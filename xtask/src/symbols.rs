@@ -47,6 +47,20 @@ pub fn run(root: &Path, request: &SymbolsRequest, report: &mut Report) {
     report.check("docs/status.md is what the table says", status::update(root, &rows, request.check));
 }
 
+/// Checks that a library exports the names of the table and no other.
+pub fn same_names(root: &Path, library: &Path, report: &mut Report) {
+    let read = table::read(root).and_then(|rows| Ok((rows, interface::read(library)?)));
+    let problems = match read {
+        Ok((rows, library)) => {
+            let in_table: BTreeSet<String> = rows.into_iter().map(|row| row.symbol).collect();
+            let exported: BTreeSet<String> = library.exports.into_iter().collect();
+            in_table.symmetric_difference(&exported).cloned().collect()
+        }
+        Err(why) => vec![why],
+    };
+    report.check("host-only library: it exports the table's names and no other", problems);
+}
+
 /// Builds the library without the functions that stand in for missing symbols, and makes the table
 /// say what it exports.
 ///

@@ -15,6 +15,8 @@ pub struct SymbolRow {
     pub group: String,
     /// Compilers that emit calls of it, `-` when it is only called by hand.
     pub emitted_by: String,
+    /// The cargo feature of the library that has it, `-` when every library does.
+    pub feature: String,
     /// Whether it has an implementation; otherwise a generated function stops the program.
     pub done: bool,
     /// What to do instead while it is missing.
@@ -40,6 +42,7 @@ fn row(record: &BTreeMap<String, String>) -> Option<SymbolRow> {
         symbol: column("symbol")?,
         group: column("group")?,
         emitted_by: column("emitted_by")?,
+        feature: column("feature")?,
         done: column("status")? == "done",
         hint: column("hint")?,
     })

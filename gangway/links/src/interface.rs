@@ -12,11 +12,13 @@ use object::Endianness;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader as _, Sym as _};
 
-/// The dynamic interface of a shared library.
+/// The dynamic interface of a shared library or a program.
 #[derive(Debug, Default)]
 pub struct Interface {
     /// Names of the defined symbols that other objects can see, sorted.
     pub exports: Vec<String>,
+    /// Names of the symbols that other objects have to define.
+    pub wanted: Vec<String>,
     /// `DT_NEEDED` entries in file order.
     pub needed: Vec<String>,
     /// `DT_SONAME`, empty when there is none.
@@ -41,6 +43,9 @@ fn parse(file: &[u8]) -> object::Result<Interface> {
     for symbol in symbols.iter() {
         // What is absolute is the name of a version.
         let section = symbol.st_shndx(endian);
+        if section == elf::SHN_UNDEF {
+            found.wanted.push(text(symbol.name(endian, symbols.strings())?));
+        }
         let is_defined = section != elf::SHN_UNDEF && section != elf::SHN_ABS;
         if is_defined && matches!(symbol.st_bind(), elf::STB_GLOBAL | elf::STB_WEAK) {
             found.exports.push(text(symbol.name(endian, symbols.strings())?));
@@ -69,6 +74,7 @@ mod tests {
     #[test]
     fn this_program_needs_the_c_library() {
         let program = read(&std::env::current_exe().unwrap()).unwrap();
+        assert!(program.wanted.iter().any(|name| name == "malloc"), "{:?}", program.wanted);
         assert!(program.needed.iter().any(|n| n == "libc.so.6"), "{:?}", program.needed);
     }
 

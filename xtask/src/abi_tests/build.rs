@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use super::compilers::{CompilerDriver, CompilerFamily};
+use super::host::LeftOut;
 use super::images;
 use super::meta::{TestLanguage, TestMode, file_stem};
 use links::names;
@@ -25,6 +26,8 @@ pub struct TestBuilder {
     include_hash: [u64; 2],
     headers: PathBuf,
     library: Option<TestLibrary>,
+    /// What the library lacks, if it is host-only.
+    left_out: Option<LeftOut>,
     driver: PathBuf,
     /// The CUDA driver for tests.
     fake_source: PathBuf,
@@ -77,10 +80,21 @@ impl TestBuilder {
             include,
             include_hash,
             library,
+            left_out: None,
             driver,
             fake_source,
             fake_cuda: OnceLock::new(),
         })
+    }
+
+    /// For a host-only library, which lacks this.
+    pub fn without(self, left_out: Option<LeftOut>) -> Self {
+        Self { left_out, ..self }
+    }
+
+    /// What the library lacks that a program needs, in words.
+    pub fn lacks(&self, binary: &Path) -> Option<String> {
+        self.left_out.as_ref().and_then(|left_out| left_out.needed_by(binary))
     }
 
     /// Where `omp.h` copies for headerless compilers go.

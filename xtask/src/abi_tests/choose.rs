@@ -130,6 +130,9 @@ fn template_compiler(program: &AbiProgram, compilers: usize, hash: usize) -> usi
 /// One source of so many is in the sample.
 const SAMPLE_EVERY: usize = 2;
 
+/// One source of so many is in the sample for a host-only library.
+const HOST_SAMPLE_EVERY: usize = 12;
+
 /// Seconds that a program of the sample may take at most, as its head says.
 const SAMPLE_LIMIT: u32 = 30;
 
@@ -156,6 +159,28 @@ pub fn sample_runs(programs: Vec<AbiProgram<'_>>) -> Vec<AbiProgram<'_>> {
 /// A number that differs between names and stays with a name (FNV-1a).
 pub fn name_hash(name: &str) -> usize {
     name.bytes().fold(0x811c_9dc5_u32, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193)) as usize
+}
+
+/// One template program of so many runs on a host-only library.
+const HOST_TEMPLATES_EVERY: usize = 8;
+
+/// One run by the chosen compilers, for all sources but most templates: what a host-only library is
+/// tried with.
+pub fn host_runs(programs: Vec<AbiProgram<'_>>) -> Vec<AbiProgram<'_>> {
+    let is_left_out = programs.first().is_some_and(|first| {
+        first.source.is_case() && !(name_hash(&first.source.name) / 29).is_multiple_of(HOST_TEMPLATES_EVERY)
+    });
+    if is_left_out { Vec::new() } else { rotating_runs(programs, true) }
+}
+
+/// One run for each of a few dozen sources: what the gate makes of a host-only library.
+pub fn host_sample_runs(programs: Vec<AbiProgram<'_>>) -> Vec<AbiProgram<'_>> {
+    let hash = programs.first().map_or(0, |first| name_hash(&first.source.name));
+    if (hash / 23).is_multiple_of(HOST_SAMPLE_EVERY / SAMPLE_EVERY) {
+        sample_runs(programs)
+    } else {
+        Vec::new()
+    }
 }
 
 fn single_run(cells: Vec<TestCell>, offset: usize) -> Vec<TestCell> {
@@ -193,6 +218,7 @@ mod tests {
     use super::*;
     use crate::abi_tests::AbiExtent;
     use crate::abi_tests::compilers::{CompilerDriver, CompilerFamily};
+    use crate::abi_tests::host::LeftOut;
     use crate::abi_tests::meta::{self, TestLanguage, TestSource};
     use crate::pins;
     use crate::programs::Workspace;
@@ -285,6 +311,15 @@ mod tests {
         let lost = all.iter().filter(|(pair, programs)| programs.len() > 1 && !kept.contains(*pair));
         assert_eq!(lost.map(|(pair, _)| pair).collect::<Vec<_>>(), Vec::<&String>::new());
         assert!(counts[1] * 5 < counts[0], "{counts:?}");
+    }
+
+    #[test]
+    fn a_few_dozen_programs_run_on_the_host_only_library() {
+        let (sources, compilers) = (sources(), compilers());
+        let taken = sources.iter().filter(|source| LeftOut::reason(source).is_none());
+        let runs = taken.flat_map(|source| host_sample_runs(takers(source, &compilers, AbiExtent::Sample)));
+        let count = runs.map(|program| program.chosen_cells().len()).sum::<usize>();
+        assert!((24..=60).contains(&count), "{count}");
     }
 
     #[test]

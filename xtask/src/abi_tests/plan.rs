@@ -292,6 +292,9 @@ impl<'a> AbiProgram<'a> {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
         };
+        if let Some(reason) = builder.lacks(&binary) {
+            return AbiVerdict::Skipped(reason);
+        }
         let mut run = self.prepare(builder, mode, threads, binary);
         if let Err(message) = self.add_devices(&mut run, builder, mode, devices) {
             return does_not_build(&message);
