@@ -6,11 +6,11 @@
 //! them out.
 
 use super::handle::RemoteHandle;
-use super::memory::AddressOn;
 use super::place::region::Section;
 use crate::device_slot::{DeviceOwner, DeviceSlot};
 use device_trait::{Device, DeviceFailure};
 use omp::stats::Counters;
+use omp::target::AddressOn;
 
 /// A process among several ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
