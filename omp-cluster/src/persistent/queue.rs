@@ -94,6 +94,15 @@ struct TrayEntry<T> {
     over: bool,
 }
 
+/// An operation that has begun.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BegunOperation<T> {
+    /// Its number.
+    pub number: u64,
+    /// What it does.
+    pub what: T,
+}
+
 /// The operations of a task, oldest first.
 pub struct TrayQueue<T> {
     entries: VecDeque<TrayEntry<T>>,
@@ -135,10 +144,10 @@ impl<T> TrayQueue<T> {
     }
 
     /// Takes out the first operation that may begin.
-    pub fn begin_next(&mut self) -> Option<(u64, T)> {
+    pub fn begin_next(&mut self) -> Option<BegunOperation<T>> {
         let found = self.startable()?;
         let entry = self.entries.get_mut(found)?;
-        entry.what.take().map(|what| (entry.number, what))
+        entry.what.take().map(|what| BegunOperation { number: entry.number, what })
     }
 
     /// One look from the oldest on. All of them, however many wait: a limit would let those of one
@@ -204,7 +213,7 @@ mod tests {
 
     /// Takes out all that may begin.
     fn begin(queue: &mut TrayQueue<char>) -> Vec<(u64, char)> {
-        core::iter::from_fn(|| queue.begin_next()).collect()
+        core::iter::from_fn(|| queue.begin_next()).map(|begun| (begun.number, begun.what)).collect()
     }
 
     #[test]
@@ -280,7 +289,7 @@ mod tests {
         let mut queue = TrayQueue::EMPTY;
         for _ in 0..1000 {
             let number = queue.push(All, 0, 'x');
-            assert_eq!(queue.begin_next(), Some((number, 'x')));
+            assert_eq!(queue.begin_next(), Some(BegunOperation { number, what: 'x' }));
             queue.finish(number);
         }
         assert_eq!((queue.held(), queue.begin_next()), (0, None));
@@ -296,6 +305,6 @@ mod tests {
             assert_eq!(queue.begin_next(), None);
         }
         queue.provide(number, |_| ());
-        assert_eq!(queue.begin_next(), Some((number, 'w')));
+        assert_eq!(queue.begin_next(), Some(BegunOperation { number, what: 'w' }));
     }
 }

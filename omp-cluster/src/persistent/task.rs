@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::order::{Key, PersistentOperation, RemoteFunction};
 use super::parcels;
 use super::perform::perform;
-use super::queue::TrayQueue;
+use super::queue::{BegunOperation, TrayQueue};
 use super::tray::{Tray, TrayParcel};
 use super::{credit, numbered};
 use crate::remote::server::SERVER;
@@ -181,7 +181,7 @@ impl PersistentTask {
         self.go_on(false);
     }
 
-    fn next(&self) -> Option<(u64, PersistentJob)> {
+    fn next(&self) -> Option<BegunOperation<PersistentJob>> {
         self.state().queue.begin_next()
     }
 
@@ -191,16 +191,17 @@ impl PersistentTask {
 
     /// Begins all that may begin. Of what takes longer, one that runs nothing of the program is
     /// left to the caller if he is to `take` one.
-    fn go_on(self: &Arc<Self>, take: bool) -> Option<(u64, PersistentJob)> {
+    fn go_on(self: &Arc<Self>, take: bool) -> Option<BegunOperation<PersistentJob>> {
         let mut taken = None;
-        while let Some((number, job)) = self.next() {
+        while let Some(begun) = self.next() {
+            let job = &begun.what;
             if job.order.is_quick() {
-                self.carry_out(number, job);
+                self.carry_out(begun);
             } else if take && taken.is_none() && job.order != PersistentOperation::Execute {
-                taken = Some((number, job));
+                taken = Some(begun);
             } else {
                 let task = Arc::clone(self);
-                SERVER.leave(Box::new(move || task.work((number, job))));
+                SERVER.leave(Box::new(move || task.work(begun)));
             }
         }
         taken
@@ -208,15 +209,16 @@ impl PersistentTask {
 
     /// What takes longer, and what it makes possible. In a task of its own: a procedure finds it
     /// fresh.
-    fn work(self: Arc<Self>, first: (u64, PersistentJob)) {
+    fn work(self: Arc<Self>, first: BegunOperation<PersistentJob>) {
         let mut next = Some(first);
-        while let Some((number, job)) = next {
-            self.carry_out(number, job);
+        while let Some(begun) = next {
+            self.carry_out(begun);
             next = self.go_on(true);
         }
     }
 
-    fn carry_out(self: &Arc<Self>, number: u64, job: PersistentJob) {
+    fn carry_out(self: &Arc<Self>, begun: BegunOperation<PersistentJob>) {
+        let BegunOperation { number, what: job } = begun;
         let (source, bytes) = (job.source, job.bytes.size());
         perform(self, job);
         self.finish(number);

@@ -44,6 +44,18 @@ struct ServeRequest {
     ticket: u64,
 }
 
+/// Writes that a rank waits for.
+struct AwaitedWrites {
+    /// Whose.
+    source: u32,
+    /// How many.
+    writes: u64,
+    /// Who asks.
+    asker: u32,
+    /// The ticket there.
+    ticket: u64,
+}
+
 /// What a rank has for others.
 #[derive(Default)]
 pub struct RankMemory {
@@ -51,8 +63,8 @@ pub struct RankMemory {
     came: AtomicU64,
     /// Those of them that are over.
     over: AtomicU64,
-    /// Who waits for writes: source, how many, who asks, ticket.
-    awaited: Mutex<Vec<(u32, u64, u32, u64)>>,
+    /// Who waits for writes.
+    awaited: Mutex<Vec<AwaitedWrites>>,
     /// Images that were loaded for them.
     images: RankImages,
 }
@@ -118,10 +130,10 @@ fn one_more_handled(cluster: &Cluster, source: u32) {
     // finds the bytes.
     let handled = cluster.peer(source).handled.fetch_add(1, Ordering::Release) + 1;
     let mut waiting = lock(&cluster.served.awaited);
-    waiting.retain(|&(whose, writes, asker, ticket)| {
-        let over = whose == source && writes <= handled;
+    waiting.retain(|awaited| {
+        let over = awaited.source == source && awaited.writes <= handled;
         if over {
-            cluster.answer(asker, ticket, Ok(0), &[]);
+            cluster.answer(awaited.asker, awaited.ticket, Ok(0), &[]);
         }
         !over
     });
@@ -156,7 +168,7 @@ handlers! {
         if cluster.peer(whose).handled.load(Ordering::Acquire) >= writes {
             cluster.answer(source, ticket, Ok(0), &[]);
         } else {
-            lock(&cluster.served.awaited).push((whose, writes, source, ticket));
+            lock(&cluster.served.awaited).push(AwaitedWrites { source: whose, writes, asker: source, ticket });
         }
     }
 
