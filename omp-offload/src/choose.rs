@@ -1,16 +1,22 @@
-//! `ompx_device_any`: the device of a region, chosen by the runtime.
+//! Where a target region runs: the first of the two passes that a region makes through this crate.
+//!
+//! A front asks [`region_device`] for regions whose device is the runtime's choice
+//! (`ompx_device_any` and its like). The pass reads figures of the region's list alone, maps nothing,
+//! and gives back a [`RegionDevice`], or [`HostInstead`]. A region that other ranks or GPUs may take
+//! over while it waits, waits in here ([`mod@super::place`]).
 //!
 //! The choice is made when the region is about to run, its dependences met or queued on a GPU
 //! ([`super::chain`]). Its number is taken earlier, where it is created, if the compiler tells then
-//! that it is such a region ([`announce`]). How it is chosen is the policy's business
-//! ([`super::place`]). What may not live here: moving data that are elsewhere; a region finds what
-//! its own maps bring.
+//! that it is such a region ([`announce`]). How it is chosen is the policy's business.
+//!
+//! What does not live here: moving data that are elsewhere. A region finds what its own maps bring
+//! ([`super::construct`]).
 
 use super::map::items::MapItem;
 use super::place::region::{ANY, ANY_GPU, ANY_RANK, AnnouncedRegion, BEHIND, DeviceChoice, NEAR};
-use super::place::reservation::Reservation;
+use super::place::reservation::{RegionDevice, Reservation};
 use super::place::{self, admission, hints, only};
-use super::{chain, devices, resident};
+use super::{array, chain, devices, resident};
 use crate::device_slot::DeviceSlot;
 use omp::extension::offload;
 use omp::report;
@@ -92,25 +98,59 @@ pub fn stays_resident(region: AnnouncedRegion, items: &[MapItem]) -> bool {
     suits
 }
 
-/// The region runs on the host, though it was to keep what it maps.
-pub fn on_host_instead(stays_resident: bool) {
-    if stays_resident {
-        offload::host_looks();
-    }
-}
-
-/// The number of the device for a region with this code and list, one that no device has for the
-/// host; and the promise to run it there. May wait until a device has room, and for those before
-/// it.
-pub fn device(
-    here: CurrentThread,
+/// The device of a region with this code and list, and what is promised to it there. May wait until
+/// a device has room, for the regions before it, and, if other ranks or GPUs may take the region
+/// over, for its turn.
+///
+/// `ready` makes the device with a number ready for the front's code, and answers `None` if the
+/// device cannot run it. It is called once, after the choice. If no device was chosen it gets the
+/// number of the initial device.
+///
+/// # Errors
+/// The region runs on the host.
+pub fn region_device(
     region: AnnouncedRegion,
     code: usize,
     items: &[MapItem],
-) -> (i64, Option<Reservation>) {
-    match place::choose(here, region, code, items) {
-        Some(promise) => (i64::from(promise.slot().number), Some(promise)),
-        None => (i64::from(devices::count()), None),
+    ready: impl FnOnce(i64) -> Option<&'static DeviceSlot>,
+) -> Result<RegionDevice, HostInstead> {
+    let (stays_resident, reservation) =
+        (region.stays_resident, place::choose(CurrentThread::get(), region, code, items));
+    let number = reservation.as_ref().map_or_else(devices::count, |promise| promise.slot().number);
+    match ready(number.into()) {
+        Some(slot) => Ok(RegionDevice { slot, reservation, stays_resident }),
+        None => Err(HostInstead { reservation: reservation.map(Box::new), stays_resident }),
+    }
+}
+
+/// A region that runs on the host, because its construct names the host or because no device runs
+/// it.
+#[must_use]
+#[derive(Default)]
+pub struct HostInstead {
+    /// The promise of a device that has no code for the region. It lasts until the host may run the
+    /// region.
+    reservation: Option<Box<Reservation>>,
+    stays_resident: bool,
+}
+
+impl From<RegionDevice> for HostInstead {
+    /// The device has no code for the region.
+    fn from(RegionDevice { reservation, stays_resident, .. }: RegionDevice) -> Self {
+        Self { reservation: reservation.map(Box::new), stays_resident }
+    }
+}
+
+impl HostInstead {
+    /// Makes the data of the region valid on the host. The list is asked for if it matters.
+    pub fn prepare(self, items: impl FnOnce() -> Vec<MapItem>) {
+        if self.stays_resident {
+            offload::host_looks();
+        }
+        if array::any() {
+            array::lists::on_host(CurrentThread::get(), &items());
+        }
+        drop(self.reservation);
     }
 }
 

@@ -1,5 +1,14 @@
 //! Target constructs on a device: `target`, `target data`, `target enter data`, `target exit data`,
-//! `target update` (OpenMP 5.2 §13).
+//! `target update` (OpenMP 5.2 §13). For a target region this is the second of two passes: what is
+//! done on the device that the first one ([`super::choose`]) has found.
+//!
+//! [`run`] goes through these modules, each once in each direction:
+//!
+//! | on the way in | then | on the way out |
+//! |---|---|---|
+//! | [`array::lists`]: blocks of arrays become addresses | `device.run`: the launch | [`super::transfer`]: the end of the launch |
+//! | [`chain`]: the regions that it follows on the device | [`chain`]: others may follow it | [`chain`]: those before it are over |
+//! | [`map::enter_as`]: mappings, copies to the device | | [`map::leave_as`]: copies back, freed memory |
 //!
 //! An error of the program (storage that has to be present and is not, overlapping storage) and a
 //! device that fails end the program with a line. The construct cannot return an error, and going
@@ -7,7 +16,7 @@
 
 use super::map::items::{MapHolder, MapItem, MapRole};
 use super::map::{self, Brought, MapEntered};
-use super::place::reservation::Reservation;
+use super::place::reservation::{RegionDevice, Reservation};
 use super::place::writers;
 use super::transfer::wait_for;
 use super::{array, chain, flags, reported};
@@ -42,19 +51,13 @@ pub struct TargetRegion<'a> {
     pub shared_bytes: u32,
 }
 
-/// Runs a region on the device, its data environment around it, and returns when both are over. The
-/// caller may be suspended. `promise` is there if the runtime chose the device. With
-/// `stays_resident`, the data that the region maps stay for others ([`super::resident`]); its list
-/// suits that.
+/// Runs a region on its device, its data environment around it, and returns when both are over. The
+/// caller may be suspended.
 ///
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
-pub unsafe fn run(
-    slot: &DeviceSlot,
-    region: &TargetRegion<'_>,
-    mut promise: Option<Reservation>,
-    stays_resident: bool,
-) {
+pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
+    let RegionDevice { slot, reservation: mut promise, stays_resident } = there;
     let here = CurrentThread::get();
     let construct = tools::device::begins(ToolTarget::Region, slot.number);
     let running = slot.begin();

@@ -2,7 +2,7 @@
 //! memory.
 //!
 //! What lives here: the record, and what needs nothing but the record. What does not: which devices
-//! there are ([`crate::devices`]), and how room is made when memory is short ([`crate::room`]).
+//! there are ([`crate::devices`]), and how room is made when memory is short (`room`).
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut, Range};

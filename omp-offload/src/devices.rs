@@ -1,6 +1,6 @@
 //! The devices that there are: how they are found and numbered, and which one a construct names.
 //!
-//! What does not live here: which device the runtime chooses ([`crate::place`]).
+//! What does not live here: which device the runtime chooses ([`mod@crate::place`]).
 //!
 //! Devices are numbered from 0 in the order in which they were added. The number of the initial
 //! device is the number of devices. The initial device has no table, and constructs that name it

@@ -12,13 +12,13 @@
 //! | [`table`], [`map`] | the mapping table of a device, and the effect of a list of map items |
 //! | [`transfer`] | copies, and waiting for a device |
 //! | [`pipeline`] | copies in pieces by way of the host |
-//! | [`choose`] | the device of a region that leaves the choice to the runtime |
+//! | [`choose`] | where a region runs, if its construct leaves the choice to the runtime |
 //! | [`chain`] | regions that follow each other on a device without the host |
 //! | [`borrowed`] | streams that tasks of the program put their own work on |
 //! | [`work`] | tasks of functions that use such a stream |
 //! | [`avoided`] | GPUs that have failed such tasks |
 //! | [`version`] | tasks that have a function for the host and one for GPUs |
-//! | [`place`] | the placement policy, and the figures that it needs |
+//! | [`mod@place`] | the placement policy, and the figures that it needs |
 //! | [`construct`] | `target`, `target data`, `target update` |
 //! | [`extension`] | what devices do at the events of the host's OpenMP |
 //! | [`flags`] | properties of tasks that only devices know |
@@ -36,8 +36,12 @@
 //! | [`handle`], [`bytes`] | handles and faults of calls; copies of bytes that are passed on |
 //! | [`statics`] | which storage of the program is static |
 //!
-//! Two fronts call this module: `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a
-//! [`construct::TargetRegion`] with a list of [`map::MapItem`]s.
+//! Two fronts call this crate: `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a list of
+//! [`map::MapItem`]s and a [`construct::TargetRegion`]. A region passes through the crate twice:
+//! [`choose::region_device`] finds where it runs, and [`construct::run`] does there what it says.
+//!
+//! Files name the file that they mean, not this one, and records have files of their own below what
+//! is done with them. So the files of this crate form no large circle.
 
 pub use device_slot::{DeviceOwner, DeviceSlot, RunningRegion, TableGuard, fail};
 pub use device_trait as interface;

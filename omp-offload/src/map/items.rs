@@ -1,7 +1,7 @@
 //! The items of a list, and the figures of a list: how many bytes it needs on a device, and how many
 //! of them are there. These figures are all that the choice of a device reads.
 //!
-//! What does not live here: the effect of a list on a device ([`super::enter`], [`super::leave`]).
+//! What does not live here: the effect of a list on a device ([`super::enter()`], [`super::leave()`]).
 
 use core::ops::Range;
 

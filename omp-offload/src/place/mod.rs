@@ -48,8 +48,8 @@ use omp::report;
 use omp::target;
 use omp::thread::CurrentThread;
 pub use region::{AnnouncedRegion, DeviceChoice, SECTIONS, Section};
-pub use reservation::Reservation;
 use reservation::{Offer, PlacedRegion};
+pub use reservation::{RegionDevice, Reservation};
 
 mod able;
 pub mod admission;

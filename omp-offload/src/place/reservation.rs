@@ -1,5 +1,6 @@
 //! What a placed region has until its end: the promise of its memory and of its share of the device
-//! ([`Reservation`]), and, before it begins, where else it could run ([`PlacedRegion`]).
+//! ([`Reservation`]). Before it begins, also where else it could run ([`PlacedRegion`]). The launch
+//! takes the promise from the choice as a [`RegionDevice`].
 //!
 //! What does not live here: the choice of the device ([`super::choose`]), the sums per device
 //! ([`super::load`]).
@@ -243,6 +244,24 @@ impl Drop for Reservation {
         self.slot.placing.give(self.bytes);
         // ORDERING: Release, pairs with `Promises::now`.
         PROMISES.fetch_add(if self.number == NO_REGION { ENDED } else { ENDED - 1 }, Ordering::Release);
+    }
+}
+
+/// Where a region runs: what the first pass gives to the second.
+pub struct RegionDevice {
+    /// The device.
+    pub slot: &'static DeviceSlot,
+    /// The promise to the region, if the runtime chose the device.
+    pub reservation: Option<Reservation>,
+    /// The data that the region maps stay on the device for others ([`crate::resident`]); its list
+    /// suits that.
+    pub stays_resident: bool,
+}
+
+impl RegionDevice {
+    /// The device that the region's construct names.
+    pub fn named(slot: &'static DeviceSlot) -> Self {
+        Self { slot, reservation: None, stays_resident: false }
     }
 }
 

@@ -21,11 +21,12 @@ use omp::extension::tools;
 use omp::task::{self, Task, TaskFlags};
 use omp::thread::{CurrentThread, Thread};
 use omp::{depend, report, target};
+use omp_offload::choose::{self, HostInstead};
 use omp_offload::construct;
 use omp_offload::flags::STAYS_RESIDENT;
 use omp_offload::interface::{Convention, DeviceCode};
-use omp_offload::place::{AnnouncedRegion, Reservation};
-use omp_offload::{ConstructDevice, DeviceSlot, array, choose, mandatory};
+use omp_offload::place::{AnnouncedRegion, RegionDevice};
+use omp_offload::{ConstructDevice, DeviceSlot, array, mandatory};
 
 pub mod data;
 pub mod kinds;
@@ -35,14 +36,12 @@ pub mod kinds;
 /// # Safety
 /// The compiler's function and list.
 unsafe fn run_there(
-    slot: &DeviceSlot,
+    there: RegionDevice,
     function: OutlinedFunction,
     arrays: &GompMapArrays,
     extent: TargetExtent,
-    promise: Option<Reservation>,
-    stays_resident: bool,
 ) {
-    omp_offload::program::bring(slot);
+    omp_offload::program::bring(there.slot);
     // SAFETY: as the caller says.
     unsafe {
         let list = arrays.list();
@@ -57,7 +56,7 @@ unsafe fn run_there(
             iterations: 0,
             shared_bytes: 0,
         };
-        construct::run(slot, &region, promise, stays_resident);
+        construct::run(there, &region);
     }
 }
 
@@ -134,49 +133,33 @@ impl Target {
         matches!(self, Self::Any(announced) if announced.stays_resident)
     }
 
-    /// Where a region with this function and list runs. If the runtime has chosen the device: with
-    /// the reservation there, and whether the data that it maps stay resident.
+    /// Where a region with this function and list runs; `None`: on the host, which finds the
+    /// region's data.
     ///
     /// # Safety
     /// The compiler's list.
-    unsafe fn flush(
+    unsafe fn region_device(
         self,
-        here: CurrentThread,
         function: OutlinedFunction,
         arrays: &GompMapArrays,
-    ) -> (Option<&'static DeviceSlot>, Option<Reservation>, bool) {
-        let on_host = || {
-            if array::any() {
-                // SAFETY: as the caller says.
-                array::lists::on_host(CurrentThread::get(), &unsafe { arrays.list() }.items);
-            }
-        };
-        let announced = match self {
-            Self::Known(place) => {
-                if place.is_none() {
-                    on_host();
-                }
-                return (place, None, false);
-            }
-            Self::Any(announced) => announced,
-        };
+    ) -> Option<RegionDevice> {
         // SAFETY: as the caller says.
-        let mut list = unsafe { arrays.list() };
-        let stays_resident = choose::stays_resident(announced, &list.items);
-        if announced.stays_resident && !stays_resident {
-            // SAFETY: as above; pointers in it may have been on a device.
-            list = unsafe { arrays.list() };
-        }
-        let region = AnnouncedRegion { stays_resident, ..announced };
-        let (number, promise) = choose::device(here, region, function as usize, &list.items);
-        match device_for(here, number as c_int) {
-            Some(slot) => (Some(slot), promise, stays_resident),
-            None => {
-                choose::on_host_instead(stays_resident);
-                on_host();
-                (None, None, false)
+        let read = || unsafe { arrays.list() };
+        let found = match self {
+            Self::Known(slot) => slot.map(RegionDevice::named).ok_or_else(HostInstead::default),
+            Self::Any(announced) => {
+                let mut list = read();
+                let stays_resident = choose::stays_resident(announced, &list.items);
+                if announced.stays_resident && !stays_resident {
+                    list = read(); // pointers in it may have been on a device
+                }
+                let region = AnnouncedRegion { stays_resident, ..announced };
+                choose::region_device(region, function as usize, &list.items, |number| {
+                    device_for(CurrentThread::get(), number as c_int)
+                })
             }
-        }
+        };
+        found.map_err(|instead| instead.prepare(|| read().items)).ok()
     }
 }
 
@@ -197,17 +180,15 @@ enum Action {
 impl Deferred {
     /// # Safety
     /// The compiler's list.
-    unsafe fn carry_out(mut self, here: CurrentThread) {
+    unsafe fn carry_out(mut self) {
         // SAFETY: as the caller says.
         unsafe {
             match (self.action, self.place) {
                 (Action::Region(function, extent), place) => {
-                    match place.flush(here, function, &self.arrays) {
-                        // The choice may have waited, and another worker may go on with it.
-                        (Some(slot), promise, stays_resident) => {
-                            run_there(slot, function, &self.arrays, extent, promise, stays_resident)
-                        }
-                        (None, ..) => {
+                    match place.region_device(function, &self.arrays) {
+                        Some(there) => run_there(there, function, &self.arrays, extent),
+                        None => {
+                            // The choice may have waited, and another worker may go on with it.
                             let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
                             target::run_on_host(CurrentThread::get(), body, extent.thread_limit);
                         }
@@ -227,7 +208,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     let deferred = unsafe { task.payload().cast::<Deferred>().read() };
     if !discarded {
         // SAFETY: the compiler's list.
-        unsafe { deferred.carry_out(CurrentThread::get()) };
+        unsafe { deferred.carry_out() };
     }
     true
 }
@@ -303,9 +284,9 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
             false => depend::wait_and_hold(here, front::items(depend)),
         };
         let arrays = GompMapArrays::read(count, addresses, sizes, kinds);
-        match place.flush(here, function, &arrays) {
-            (Some(slot), promise, _) => run_there(slot, function, &arrays, extent, promise, false),
-            (None, ..) => {
+        match place.region_device(function, &arrays) {
+            Some(there) => run_there(there, function, &arrays, extent),
+            None => {
                 let copies = TargetCopies::make(count, addresses, sizes, kinds);
                 target::run_on_host(
                     CurrentThread::get(),
@@ -342,12 +323,10 @@ pub unsafe extern "C-unwind" fn GOMP_target(
         // SAFETY: as for this function.
         Some(slot) => unsafe {
             run_there(
-                slot,
+                RegionDevice::named(slot),
                 function,
                 &GompMapArrays::read_old(count, addresses, sizes, kinds),
                 TargetExtent::default(),
-                None,
-                false,
             )
         },
         None => target::run_on_host(here, body_of(function, addresses.cast()), 0),

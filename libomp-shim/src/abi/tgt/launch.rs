@@ -1,4 +1,5 @@
-//! Launches of target regions. A region that is not run on a device answers "not offloaded", and
+//! Launches of target regions: where a region runs ([`omp_offload::choose`]), then what it does there
+//! ([`omp_offload::construct`]). A region that is not run on a device answers "not offloaded", and
 //! compiled code then runs its host version.
 
 use core::ffi::{c_char, c_int, c_void};
@@ -13,11 +14,12 @@ use omp::extension::offload;
 use omp::report;
 use omp::task::TaskFlags;
 use omp::thread::CurrentThread;
+use omp_offload::choose::{self, HostInstead};
 use omp_offload::construct::{self, TargetRegion};
 use omp_offload::interface::{Convention, DeviceCode};
-use omp_offload::place::{AnnouncedRegion, Reservation, hints};
+use omp_offload::place::{AnnouncedRegion, RegionDevice, hints};
 use omp_offload::program;
-use omp_offload::{DeviceSlot, array, chain, choose, mandatory};
+use omp_offload::{DeviceSlot, chain, mandatory};
 
 /// What a launch answers when the region was run on a device.
 const OFFLOADED: c_int = 0;
@@ -72,25 +74,18 @@ fn requested(value: c_int) -> u32 {
 /// # Safety
 /// The compiler's region and list.
 unsafe fn launch(device: i64, host: *const c_void, arrays: &TgtMapArrays, shape: Shape) -> c_int {
-    // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
-    let Chosen { device, mut list, promise, stays_resident } = unsafe { chosen(device, host, arrays) };
-    let mut on_host = || {
-        chain::wait(CurrentThread::get().task);
-        choose::on_host_instead(stays_resident);
-        if array::any() {
+    // User-defined mappers are called once, so a list that the choice has read is kept.
+    let mut list = None;
+    // SAFETY: as the caller says.
+    let found = unsafe { region_device(device, host, arrays, &mut list) };
+    let (there, code) = match found.and_then(|there| code_on(there, host)) {
+        Ok(found) => found,
+        Err(instead) => {
+            chain::wait(CurrentThread::get().task);
             // SAFETY: as the caller says.
-            array::lists::on_host(
-                CurrentThread::get(),
-                &list.get_or_insert_with(|| unsafe { arrays.list() }).items,
-            );
+            instead.prepare(|| list.unwrap_or_else(|| unsafe { arrays.list() }).items);
+            return NOT_OFFLOADED;
         }
-        NOT_OFFLOADED
-    };
-    let Some(slot) = device_for(device) else { return on_host() };
-    note_launch(slot);
-    let Some((module, name, address)) = program::region(slot, host.addr()) else {
-        mandatory::refuse_without_code(slot.number);
-        return on_host();
     };
     let convention =
         if shape.environment { Convention::SeparateAfterEnvironment } else { Convention::Separate };
@@ -98,7 +93,7 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &TgtMapArrays, shape:
     unsafe {
         let list = list.unwrap_or_else(|| arrays.list());
         let region = TargetRegion {
-            code: DeviceCode::Loaded(module, name, address),
+            code,
             convention,
             items: &list.items,
             arguments: &list.parameters,
@@ -108,9 +103,27 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &TgtMapArrays, shape:
             iterations: shape.iterations,
             shared_bytes: shape.shared_bytes,
         };
-        construct::run(slot, &region, promise, stays_resident);
+        construct::run(there, &region);
     }
     OFFLOADED
+}
+
+/// The code of the region on its device.
+///
+/// # Errors
+/// The device has none: the region runs on the host.
+fn code_on(
+    there: RegionDevice,
+    host: *const c_void,
+) -> Result<(RegionDevice, DeviceCode<'static>), HostInstead> {
+    note_launch(there.slot);
+    match program::region(there.slot, host.addr()) {
+        Some((module, name, address)) => Ok((there, DeviceCode::Loaded(module, name, address))),
+        None => {
+            mandatory::refuse_without_code(there.slot.number);
+            Err(there.into())
+        }
+    }
 }
 
 /// The running task launches a region. If it is one of target constructs, its code does so first:
@@ -126,21 +139,19 @@ fn note_launch(slot: &DeviceSlot) {
     }
 }
 
-/// Where a region runs.
-struct Chosen {
-    /// The device's number.
-    device: i64,
-    /// Where the choice is the runtime's: the list, which was read for it, and the promise to run
-    /// there.
-    list: Option<TgtMapList>,
-    promise: Option<Reservation>,
-    /// What the region maps stays there.
-    stays_resident: bool,
-}
-
+/// Where a region runs. If the device is the runtime's choice, the choice reads `list`.
+///
+/// # Errors
+/// The region runs on the host.
+///
 /// # Safety
 /// The compiler's list.
-unsafe fn chosen(device: i64, host: *const c_void, arrays: &TgtMapArrays) -> Chosen {
+unsafe fn region_device(
+    device: i64,
+    host: *const c_void,
+    arrays: &TgtMapArrays,
+    list: &mut Option<TgtMapList>,
+) -> Result<RegionDevice, HostInstead> {
     let here = CurrentThread::get();
     if arrays.have_mappers() {
         chain::wait(here.task); // they read what they map
@@ -148,7 +159,7 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &TgtMapArrays) -> Cho
     let announced = hints::announced(here.task).filter(|_| choose::is_any(here, device));
     let from_task = announced.filter(|region| region.stays_resident);
     let Some(announced) = announced.or_else(|| choose::announce(here, device, false)) else {
-        return Chosen { device, list: None, promise: None, stays_resident: false };
+        return device_for(device).map(RegionDevice::named).ok_or_else(HostInstead::default);
     };
     if let Some(region) = from_task {
         chain::learn(region.entry);
@@ -157,15 +168,10 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &TgtMapArrays) -> Cho
         }
     }
     // SAFETY: as the caller says.
-    let list = unsafe { arrays.list() };
+    let list = list.insert(unsafe { arrays.list() });
     let stays_resident = choose::stays_resident(announced, &list.items);
-    let (device, promise) = choose::device(
-        CurrentThread::get(),
-        AnnouncedRegion { stays_resident, ..announced },
-        host.addr(),
-        &list.items,
-    );
-    Chosen { device, list: Some(list), promise, stays_resident }
+    let region = AnnouncedRegion { stays_resident, ..announced };
+    choose::region_device(region, host.addr(), &list.items, device_for)
 }
 
 /// Launches a target region.
