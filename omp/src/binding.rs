@@ -18,7 +18,10 @@ use crate::thread::record::Thread;
 
 /// The places of a team of `size` that the running thread forks under `policy`; `None` when threads
 /// are not bound. A `bind-var` of false switches binding off for the region and its clauses.
-#[inline]
+///
+/// Not inlined: the fork of a region calls it only if there are places, and its code costs a fork
+/// registers.
+#[inline(never)]
 pub fn assignment(
     here: CurrentThread,
     policy: ProcBind,

@@ -345,17 +345,16 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
         plan.root_worker = outer.root_worker;
     }
     put(&mut plan.bind, request.bind.unwrap_or(icv.bind));
-    put(&mut plan.places, binding::assignment(here, plan.bind, icv.bind, size));
+    let has_places = settings.binding.bound.places.is_some();
+    let places = || binding::assignment(here, plan.bind, icv.bind, size);
+    put(&mut plan.places, has_places.then(places).flatten());
     put(&mut plan.keeps, false);
     put(&mut plan.defers_alone, settings.ranks.task_aware_mpi);
     put(&mut plan.displays, false);
     put(&mut plan.device, outer.device);
     put(&mut plan.target_depth, outer.target_depth);
     // SAFETY: own thread only.
-    put(
-        &mut plan.partition,
-        settings.binding.bound.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone()),
-    );
+    put(&mut plan.partition, has_places.then(|| unsafe { here.thread.own() }.partition.clone()));
 }
 
 /// Writes a value only if it differs from that of the last region. An unchanged value stays in the
