@@ -16,7 +16,8 @@ enum { SAMPLES = 5, TIMERS, OF_TIMER = 1, BLOCKED_AT_HOME = 2, BLOCKED_BY_OTHERS
 /* Of the thread that forks: its number, and the kernel thread that it begins on. */
 static int number;
 static char home[64];
-/* A thread sleeps on that kernel thread; the forking thread has ended its part; handlers that have run in it. */
+/* A thread sleeps on that kernel thread; the forking thread has ended its part; handlers that have run in it.
+ */
 static int sleeps, ended, handled;
 static int way_out[2], never_written[2];
 
