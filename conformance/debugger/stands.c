@@ -59,10 +59,19 @@ __attribute__((noinline)) static void task_that_waits(void)
 #pragma omp taskwait
 }
 
+/* Long enough for the library to look at it with a signal, at which a debugger must not stop. */
+static void compute(double seconds)
+{
+    double end = omp_get_wtime() + seconds;
+    while (omp_get_wtime() < end)
+        ;
+}
+
 /* Until the others wait, and have stopped looking for something to do. */
 static void settle(void)
 {
     struct timespec a_while = {0, 2000000};
+    compute(0.3);
     while (!read_of(&at_barrier) || !read_of(&child_begun)) {
 #pragma omp taskyield
         nanosleep(&a_while, NULL);

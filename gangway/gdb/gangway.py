@@ -8,6 +8,9 @@
     (gdb) gangway select 3.0           makes it what `backtrace`, `up`, `info locals` show, above one frame of the real thread
     (gdb) gangway unselect
 
+Source it before `run` or `continue`: gdb stops at each signal that it is not told to pass on, and the library samples with one
+what does not let others run.
+
 A context's name is the number of the worker it is on, a dot, and its place among those suspended there, oldest first; the one
 that runs there has the worker's number alone. Nothing is changed in the process: a suspended context's registers are handed to
 gdb by an unwinder, so this works in cores, too. Needs no debug information of libgangway.so: it exports where its fields are
@@ -30,6 +33,38 @@ MOST_READY = 1000
 
 class Missing(gdb.GdbError):
     pass
+
+
+# ---- the library's own signal -----------------------------------------------------------------------------------------
+
+# The one that the library takes where the program has no handler for it: the eighth after SIGRTMIN.
+FIRST_SIGNAL = 42
+
+
+class PassedOn:
+    """Signals at which gdb does not stop."""
+
+    def __init__(self):
+        self.numbers = set()
+        self.add(FIRST_SIGNAL)
+
+    def add(self, number):
+        if number not in self.numbers:
+            gdb.execute("handle SIG%d nostop noprint pass" % number, to_string=True)
+            self.numbers.add(number)
+
+    def on_stop(self, _event):
+        """Where the library has taken another signal, gdb stops at it once."""
+        try:
+            number = read(Facts()["stall.signal"], 4, signed=True)
+        except (gdb.error, Missing):  # not loaded yet, or another library
+            return
+        if number >= 34:  # gdb has names of its own for those below, and a program that chose one knows of it
+            self.add(number)
+
+
+PASSED_ON = PassedOn()
+gdb.events.stop.connect(PASSED_ON.on_stop)
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------------

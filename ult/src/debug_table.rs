@@ -4,10 +4,11 @@
 use crate::debug::DebugEntry;
 
 /// Everything there is to know about this crate's part.
-pub const ENTRIES: [&[DebugEntry]; 5] = [
+pub const ENTRIES: [&[DebugEntry]; 6] = [
     &crate::debug::BLOCK_ENTRY,
     &crate::worker::table::REGISTRY_ENTRIES,
     &crate::worker::record::ENTRIES,
     &crate::sched::suspended::ENTRIES,
+    &crate::stall::signal::SIGNAL_ENTRY,
     &crate::ult::ENTRIES,
 ];

@@ -36,8 +36,9 @@ use core::{mem, ptr};
 
 use libc::{c_int, ucontext_t};
 
-use super::hooks::{TALLY, count, is_urgent};
-use super::signal::{self, InterruptedCode};
+use super::hooks::{TALLY, count, is_urgent, lowest_of_stack};
+use super::interrupted::{self, InterruptedCode};
+use super::signal;
 use super::spin::{self, Motion, StallSample};
 use super::watched::Watched;
 use super::{regions, restart, watcher};
@@ -291,7 +292,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     let mut now = spin::sample(context, watched.switch_count());
     let region = watched.region();
     // SAFETY: passed on.
-    match unsafe { signal::place(watched, context, &mut now) } {
+    match unsafe { interrupted::place(&|sp| lowest_of_stack(watched, sp), context, &mut now) } {
         // The runtime on its way into or out of the program, or a library that computes, perhaps
         // between two barriers.
         InterruptedCode::Elsewhere if !restart::is_at_system_call(now.ip) => return AlarmFinding::Nothing,
@@ -331,7 +332,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
 unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> AlarmFinding {
     let mut now = spin::sample(context, watched.switch_count());
     // SAFETY: passed on.
-    match unsafe { signal::place(watched, context, &mut now) } {
+    match unsafe { interrupted::place(&|sp| lowest_of_stack(watched, sp), context, &mut now) } {
         InterruptedCode::Elsewhere if restart::is_at_system_call(now.ip) => AlarmFinding::Nothing,
         InterruptedCode::Elsewhere | InterruptedCode::Allocator => AlarmFinding::Perhaps,
         InterruptedCode::Program | InterruptedCode::Leaf | InterruptedCode::Yields => AlarmFinding::Spin,

@@ -370,7 +370,10 @@ impl Episode {
     fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
-        if self.handed != 0 && now - self.handed < LONGEST_REPEAT_NANOS && !self.is_nobody_s(watched, now) {
+        if self.handed != 0
+            && now - self.handed < LONGEST_REPEAT_NANOS
+            && !self.has_no_running_heir(watched, now)
+        {
             self.period = (2 * self.period).min(LONG_PERIOD_NANOS);
             return;
         }
@@ -404,7 +407,7 @@ impl Episode {
     ///
     /// In the third case that worker may run a loop that waits for a context still queued here. No
     /// context waits behind it, so it is not sampled.
-    fn is_nobody_s(&mut self, watched: &'static Watched, now: u64) -> bool {
+    fn has_no_running_heir(&mut self, watched: &'static Watched, now: u64) -> bool {
         let heir =
             watched.heir().map(|heir| (heir, heir.tid())).filter(|(heir, tid)| *tid != 0 && heir.is_user());
         let Some((heir, tid)) = heir else {

@@ -62,6 +62,15 @@ pub(super) fn is_urgent(watched: &'static Watched) -> bool {
     hooks().is_none_or(|hooks| (hooks.urgent)(watched))
 }
 
+/// The lowest address of the running context's own stack, if `sp` lies in it. The program's code
+/// may run on any other memory: a coroutine's stack, a block of the heap, an alternate signal
+/// stack.
+pub(super) fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
+    // SAFETY: in the handler, on the kernel thread of the record.
+    let known = hooks().and_then(|hooks| unsafe { (hooks.lowest_of_stack)(watched, sp) });
+    if crate::mutant!(unknown_stacks_are_left) { known.or(Some(0)) } else { known }
+}
+
 /// What the monitor has done so far in this process. These are relaxed statistics: there is no
 /// order between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,8 +17,8 @@
 //! | `watched` | the record of one worker: values from the scheduler, notes of the monitor |
 //! | `watcher` | the watcher thread: when it looks at workers, how it sleeps |
 //! | `episode` | the decision about one worker that has not moved |
-//! | `clock` | what the kernel says about another thread: processor time, asleep or not |
-//! | `signal` | the signal and its handler |
+//! | `signal` | the signal, its handler, and the verdict on a sample |
+//! | `interrupted` | which code a signal has interrupted, and whether its stack may be left |
 //! | `frame` | moves the signal frame to the stack of the code that is left |
 //! | `spin` | spinning or computing: compares samples of registers |
 //! | `leaf` | functions of the C library in which the program may be left |
@@ -28,6 +28,7 @@
 //! | `objects` | which code is the program's |
 //! | `standing` | lists workers that stand still, for reports to people |
 //! | `regions` | what is remembered about parallel regions |
+//! | `hooks` | the functions by which the monitor reaches the scheduler; what it counts |
 //!
 //! What may not live here: queues, contexts, and the choice of the next context. The monitor
 //! reaches the scheduler through [`Hooks`] alone. The page `docs/protocols/stall.md` has the
@@ -52,6 +53,7 @@ pub(crate) mod episode;
 #[cfg_attr(not(target_arch = "x86_64"), path = "frame_in_place.rs")]
 pub(crate) mod frame;
 pub(crate) mod hooks;
+pub(crate) mod interrupted;
 pub(crate) mod leaf;
 pub(crate) mod objects;
 pub(crate) mod regions;

@@ -15,8 +15,8 @@
 //! on two things exclude re-entry: `pending` (one signal on its way per worker), and the worker's
 //! mode.
 //!
-//! What may not live here: when to send the signal ([`super::watcher`]), and what a spin looks like
-//! ([`super::spin`]).
+//! What may not live here: when to send the signal ([`super::watcher`]), which code it has interrupted
+//! ([`super::interrupted`]), and what a spin looks like ([`super::spin`]).
 //!
 //! Tried and rejected:
 //! * Timers alone. They signal sleeping threads, whose calls then return early; [`super::alarm`]
@@ -37,16 +37,16 @@ use core::{mem, ptr};
 use libc::{siginfo_t, ucontext_t};
 use std::sync::Once;
 
+use crate::debug::DebugEntry;
 use crate::observer::{self, SchedulerEvent};
 use crate::signals::{kernel, mask, queue};
 use crate::sys::arch;
 use crate::tls_block::record::TlsBlock;
 
 use super::frame::{self, SignalFrame};
-use super::hooks::{TALLY, count, hooks, signal_hooks};
-use super::leaf::{CalledFunction, LeafCall};
-use super::spin::{self, FRAME_WORDS, Motion, StallSample};
-use super::unwind::{Point, RBP};
+use super::hooks::{TALLY, count, hooks, lowest_of_stack, signal_hooks};
+use super::interrupted::{HANDLER_ROOM_BYTES, InterruptedCode, has_room, place};
+use super::spin::{self, Motion, StallSample};
 use super::watched::{Watched, WorkerMode};
 use super::{alarm, objects, regions, restart};
 
@@ -84,13 +84,6 @@ impl SampleVerdict {
     }
 }
 
-/// Bytes that must be free below the moved frame, for the switch and for a handler of the program
-/// on top of it. Chosen: several times the 3 KiB that the kernel writes for a signal; any value
-/// from 8 KiB to 32 KiB will do.
-const HANDLER_ROOM_BYTES: usize = 16 << 10;
-/// Bytes that must be free on the stack, the frame included. Derived: `HANDLER_ROOM_BYTES` for the
-/// switch, and as much for the frame.
-const ROOM_WITH_FRAME: usize = 2 * HANDLER_ROOM_BYTES;
 /// A value of [`Trap::overdue`](super::watched::Trap), a level: suspect code is taken for a spin.
 /// Derived: below `OVERDUE`, because the handler compares with `>=`.
 pub(super) const SUSPECT: u32 = 1;
@@ -99,6 +92,10 @@ pub(super) const SUSPECT: u32 = 1;
 pub(super) const OVERDUE: u32 = 2;
 /// The signal's number; zero while none is chosen.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// What debuggers find, see [`crate::debug`]: they stop at each signal that they do not know to
+/// pass on.
+pub(crate) const SIGNAL_ENTRY: [DebugEntry; 1] =
+    [DebugEntry::address("stall.signal", (&raw const SIGNAL).cast())];
 
 /// Uses signal `number` instead of the first free real-time signal. Call it before the monitor
 /// starts. A number out of range is ignored.
@@ -371,7 +368,7 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Op
     }
     let mut now = spin::sample(context, watched.switch_count());
     // SAFETY: as the caller says.
-    if unsafe { place(watched, context, &mut now) }.may_be_left() {
+    if unsafe { place(&|sp| lowest_of_stack(watched, sp), context, &mut now) }.may_be_left() {
         return Some(Left { watched, lowest: lowest_of_stack(watched, spin::stack_pointer(context))? });
     }
     alarm::start_for_others(watched);
@@ -440,126 +437,6 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     matches!(found, SampleVerdict::Spins | SampleVerdict::Overdue)
 }
 
-/// The kind of the interrupted code.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum InterruptedCode {
-    /// The program's own.
-    Program,
-    /// A function of the C library that the program has called, and that may be left.
-    Leaf,
-    /// The allocator, called by the program.
-    Allocator,
-    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program, or called from
-    /// where a library was seen waiting.
-    Yields,
-    /// Any other code, or a stack with too little room.
-    Elsewhere,
-}
-
-impl InterruptedCode {
-    pub(super) fn may_be_left(self) -> bool {
-        matches!(self, InterruptedCode::Program | InterruptedCode::Leaf | InterruptedCode::Yields)
-    }
-}
-
-/// The kind of the interrupted code. If the program's call of the C library was interrupted, `now`
-/// becomes a sample of the calling code.
-///
-/// # Safety
-/// Call it in the handler. `context` is the state of `watched` that the handler interrupted, and
-/// `now` is a sample of it.
-pub(super) unsafe fn place(
-    watched: &'static Watched,
-    context: &ucontext_t,
-    now: &mut StallSample,
-) -> InterruptedCode {
-    if !has_room(watched, now.sp) {
-        return InterruptedCode::Elsewhere;
-    }
-    if objects::is_wait(now.ip) {
-        // SAFETY: the code was being executed.
-        let caller = unsafe { spin::leaf_caller(now) };
-        let known = objects::is_program_code(caller) || regions::is_known_wait(caller);
-        return if known { InterruptedCode::Yields } else { InterruptedCode::Elsewhere };
-    }
-    let (at, place) = if objects::is_program_code(now.ip) {
-        (Point::of(context), InterruptedCode::Program)
-    } else {
-        // SAFETY: passed on.
-        unsafe { called(watched, context, now) }
-    };
-    if place != InterruptedCode::Elsewhere {
-        // SAFETY: this is the interrupted code, or the code that has called it.
-        let frame = unsafe { frame_of(watched, &at) };
-        now.keeps(&at.saved, &frame);
-    }
-    place
-}
-
-/// [`place`] for code that is not the program's: the caller, and the kind of function that it has
-/// called.
-///
-/// # Safety
-/// As for [`place`].
-unsafe fn called(
-    watched: &'static Watched,
-    context: &ucontext_t,
-    now: &mut StallSample,
-) -> (Point, InterruptedCode) {
-    let elsewhere = (Point::of(context), InterruptedCode::Elsewhere);
-    if crate::mutant!(calls_not_left) {
-        return elsewhere;
-    }
-    let Some(lowest) = lowest_of_stack(watched, now.sp) else { return elsewhere };
-    // SAFETY: passed on.
-    let call = unsafe { objects::call(context, |address| lowest_of_stack(watched, address) == Some(lowest)) };
-    let Some(LeafCall { caller, kind, gets_on }) = call.filter(|call| call.kind != CalledFunction::Other)
-    else {
-        return elsewhere;
-    };
-    now.is_of_caller((caller.ip, caller.sp), gets_on);
-    (caller, if kind == CalledFunction::Leaf { InterruptedCode::Leaf } else { InterruptedCode::Allocator })
-}
-
-/// Bytes of a frame that are compared. Derived: from `FRAME_WORDS`.
-const FRAME_BYTES: usize = FRAME_WORDS * size_of::<usize>();
-/// Number of words at the stack pointer that are compared in a frame with a frame pointer; the
-/// other words lie below the frame pointer. Chosen: a third of `FRAME_WORDS`; any value from 4 to
-/// 16 will do.
-const LOWEST_WORDS: usize = 8;
-/// Bytes of the largest frame in which the register RBP counts as a frame pointer. Chosen: larger
-/// than most frames; any value from 4 KiB to 64 KiB will do.
-const LARGEST_FRAME: usize = 16 << 10;
-
-/// Words of the frame of the code at `at`: the words at the stack pointer, and the words below the
-/// frame pointer if RBP seems to be one.
-///
-/// # Safety
-/// The code stands there, on this kernel thread.
-unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME_WORDS] {
-    let mut frame = [0; FRAME_WORDS];
-    let start = at.sp.next_multiple_of(size_of::<usize>());
-    let pointer = at.saved[RBP];
-    let has_pointer = (start + FRAME_BYTES..start + LARGEST_FRAME).contains(&pointer)
-        && pointer.is_multiple_of(size_of::<usize>());
-    let end = if has_pointer { pointer } else { start + FRAME_BYTES };
-    let lowest = lowest_of_stack(watched, at.sp);
-    if lowest.is_none() || lowest_of_stack(watched, end) != lowest {
-        return frame;
-    }
-    for (index, word) in frame.iter_mut().enumerate() {
-        let is_low = index < LOWEST_WORDS || !has_pointer;
-        let address = if is_low {
-            start + index * size_of::<usize>()
-        } else {
-            pointer - (index + 1 - LOWEST_WORDS) * size_of::<usize>()
-        };
-        // SAFETY: the word lies within the stack on which the code runs, above its stack pointer.
-        *word = unsafe { (address as *const usize).read() };
-    }
-    frame
-}
-
 /// Does a library wait around `sched_yield` or `pthread_spin_lock`? The answer is yes if the last
 /// sample was taken in such a call too, with the same stack pointer and switch count. The library
 /// then counts as waiting for other threads, like repeated calls of `sched_yield` that reach the
@@ -589,13 +466,14 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let mut now = spin::sample(context, watched.switch_count());
     keep_for_people(watched, &now);
     // SAFETY: passed on.
-    let place = unsafe { place(watched, context, &mut now) };
+    let place = unsafe { place(&|sp| lowest_of_stack(watched, sp), context, &mut now) };
     // SAFETY: in the handler, with `pending` set, no other code touches the sample.
     let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
     // SAFETY: passed on; the stack has room, or the place would not have been examined.
-    let demands =
-        place == InterruptedCode::Elsewhere && has_room(watched, now.sp) && unsafe { demands(&now, &before) };
+    let demands = place == InterruptedCode::Elsewhere
+        && has_room(&|sp| lowest_of_stack(watched, sp), now.sp)
+        && unsafe { demands(&now, &before) };
     if place == InterruptedCode::Elsewhere && !demands {
         count(&TALLY.elsewhere);
         return SampleVerdict::Elsewhere;
@@ -653,23 +531,6 @@ fn keep_for_people(watched: &'static Watched, now: &StallSample) {
 
 fn trap_sample(watched: &'static Watched) -> *mut StallSample {
     watched.trap.last.get()
-}
-
-/// The lowest address of the running context's own stack, if `sp` lies in it. The program's code
-/// may run on any other memory: a coroutine's stack, a block of the heap, an alternate signal
-/// stack.
-fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
-    // SAFETY: in the handler, on the kernel thread of the record.
-    let known = hooks().and_then(|hooks| unsafe { (hooks.lowest_of_stack)(watched, sp) });
-    if crate::mutant!(unknown_stacks_are_left) { known.or(Some(0)) } else { known }
-}
-
-/// May the interrupted stack be left, and does it have room for the frame and the switch?
-fn has_room(watched: &'static Watched, sp: usize) -> bool {
-    if crate::mutant!(unknown_stacks_are_left) {
-        return true;
-    }
-    lowest_of_stack(watched, sp).is_some_and(|lowest| sp - lowest >= ROOM_WITH_FRAME)
 }
 
 /// Switches to another context, and returns when the interrupted context is resumed. The result is
