@@ -36,6 +36,6 @@ static RANKS: &dyn omp_offload::ranks::Ranks = &omp_cluster::rank::extension::Mp
 #[unsafe(export_name = "gangway_ranks")]
 static RANKS: &dyn omp_offload::ranks::Ranks = &omp_offload::ranks::NoRanks;
 
-omp::hidden!("gangway_extensions");
+ult::hidden!("gangway_extensions");
 #[cfg(feature = "offload")]
-omp::hidden!("gangway_ranks");
+ult::hidden!("gangway_ranks");

@@ -2,7 +2,7 @@
 //! `target update` (OpenMP 5.2 §13). For a target region this is the second of two passes: what is
 //! done on the device that the first one ([`super::choose`]) has found.
 //!
-//! [`run`] goes through these modules, each once in each direction:
+//! [`run`] goes through these modules:
 //!
 //! | on the way in | then | on the way out |
 //! |---|---|---|
@@ -99,8 +99,8 @@ pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = tools::device::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
-    // Inside of a device task's function the task's work is not all queued yet. The task itself
-    // reports later that it is ([`super::borrowed`]).
+    // A device task's function may queue more work. So the region does not report its work as
+    // queued; the task does so later ([`super::borrowed`]).
     let is_the_task =
         here.task.flags().has(task::TaskFlags::TARGET) || ult::mutant!(region_notifies_for_function);
     if entered.leaves_nothing && is_the_task {
@@ -183,7 +183,7 @@ pub unsafe fn enter_data(slot: &DeviceSlot, items: &[MapItem]) -> MapEntered {
     })
 }
 
-/// `target data` ends where only the list is known again, or `target exit data`.
+/// The end of `target data` if the result of [`enter_data`] is not at hand, or `target exit data`.
 ///
 /// # Safety
 /// As [`enter_data`].
@@ -210,7 +210,7 @@ pub unsafe fn update(slot: &DeviceSlot, items: &[MapItem]) {
     });
 }
 
-/// Tells of a construct of this kind around `construct`.
+/// Notifies tools of the begin and the end of `construct`, which is of this kind.
 fn with_tools<T>(slot: &DeviceSlot, kind: ToolTarget, construct: impl FnOnce() -> T) -> T {
     let began = tools::device::begins(kind, slot.number);
     let result = construct();

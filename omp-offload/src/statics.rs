@@ -1,37 +1,22 @@
 //! Which host addresses are static storage of the program: in a writable segment of the executable
 //! or of a shared object.
 
-use core::ffi::{c_int, c_void};
 use core::ops::Range;
 
-struct Question {
-    range: Range<usize>,
-    found: bool,
-}
+use ult::sys::loader;
 
 /// Does the range lie in static storage?
 pub fn contains(range: &Range<usize>) -> bool {
-    let mut question = Question { range: range.clone(), found: false };
-    // SAFETY: the callback gets the question, which outlives the call.
-    unsafe { ult::sys::loader::walk(look, (&raw mut question).cast()) };
-    question.found
-}
-
-unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, question: *mut c_void) -> c_int {
-    // SAFETY: the loader's record, and the question that `contains` passed.
-    let (info, question) = unsafe { (&*info, &mut *question.cast::<Question>()) };
-    if info.dlpi_phdr.is_null() {
-        return 0;
-    }
-    // SAFETY: the loader's array.
-    let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    question.found = headers.iter().any(|h| {
-        let start = (info.dlpi_addr + h.p_vaddr) as usize;
-        let segment = start..start + h.p_memsz as usize;
-        let writable = h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_W != 0;
-        writable && segment.contains(&question.range.start) && question.range.end <= segment.end
-    });
-    c_int::from(question.found)
+    let is_around = |base: usize, header: &libc::Elf64_Phdr| {
+        let start = base + header.p_vaddr as usize;
+        let segment = start..start + header.p_memsz as usize;
+        let is_writable = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
+        is_writable && segment.contains(&range.start) && range.end <= segment.end
+    };
+    loader::find_object(|object| {
+        object.headers.iter().any(|header| is_around(object.base, header)).then_some(())
+    })
+    .is_some()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What the rooms of this crate start when the settings have been read.
+//! The functions that the environment calls in modules above it.
 //!
-//! What lives here: the functions behind the hooks of the environment, in the order in which they are
-//! called. What does not: when they are called ([`crate::env`], which is below all of them).
+//! What lives here: the functions behind the hooks ([`SettingsHooks`]): one is called while the
+//! environment is read, one when it has been read, one at the first call that may start something.
+//! What does not: when they are called ([`crate::env`], which is below all of them).
 
 use super::env::{Settings, SettingsHooks};
 use super::extension::{check, offload, tools};
@@ -11,7 +12,7 @@ use super::{display, stats, storage};
 static HOOKS: SettingsHooks =
     SettingsHooks { read: display::at_start, started: start, policy: offload::policy };
 
-crate::hidden!("gangway_settings_hooks");
+ult::hidden!("gangway_settings_hooks");
 
 fn start(settings: &Settings) {
     storage::at_start(settings);

@@ -4,8 +4,9 @@
 //! not: choosing what to run ([`crate::sched`]), and starting and stopping the runtime's kernel
 //! threads ([`crate::pool`]).
 //!
-//! This file is the door for the rooms above. Rooms below, and the files here, name the file that
-//! they mean: the records stand below the operations on them.
+//! Modules of higher layers use the re-exports of this file. Lower layers, and the files of this
+//! module, import from the file that defines the item. So operations depend on records, and not the
+//! other way round.
 //!
 //! | file | what lives there |
 //! |---|---|

@@ -17,9 +17,10 @@
 //! ([`Extensions`]), which the linker finds. So nothing runs when the library is loaded, there is no
 //! moment at which an extension is missing, and link-time optimisation can see through the calls.
 //!
-//! **Cost.** A method is called only where a word says that the extension is active: a bit of
-//! [`ult::watch`] for tools and checks, a word of its own for devices. While none is active an
-//! extension point costs one relaxed load and a branch that is not taken.
+//! **Cost.** While no extension is active, an event on a hot path costs one load and a branch that
+//! is not taken. The load is of [`ult::watch`] for tools and checks, and of a counter or of a flag
+//! of the task for devices. At start, for queries and for statistics the host calls the extension
+//! directly.
 //!
 //! Rejected:
 //! * Registration at run time: an entry point of the program may be called before it, and a
@@ -60,21 +61,6 @@ pub struct Extensions {
 impl Extensions {
     /// None: OpenMP on the host alone.
     pub const NONE: Self = Self { tools: &NoTools, check: &NoCheck, offload: &NoOffload };
-}
-
-/// Keeps a symbol that is for the linker alone out of what the library exports. There it could be
-/// taken for that of another copy of the library in the process. A reference that is hidden hides
-/// the definition; the section of the reference is not loaded.
-#[macro_export]
-macro_rules! hidden {
-    ($name:literal) => {
-        core::arch::global_asm!(
-            concat!(".hidden ", $name),
-            ".pushsection .gangway.hidden, \"\", @progbits",
-            concat!(".quad ", $name),
-            ".popsection",
-        );
-    };
 }
 
 unsafe extern "Rust" {

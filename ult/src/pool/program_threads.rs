@@ -23,7 +23,6 @@ use crate::{debug, tls_block};
 
 /// Makes it possible to register threads, once: before the first one.
 pub(super) fn prepare() {
-    words::set_registrar(register);
     install_signal_hooks(&FOR_MONITOR);
     create_exit_key();
 }
@@ -50,8 +49,11 @@ pub fn register_current() -> &'static Worker {
     }
 }
 
+crate::hidden!("gangway_register_thread");
+
 #[cold]
 #[inline(never)]
+#[unsafe(export_name = "gangway_register_thread")]
 fn register() -> &'static Worker {
     super::initialise();
     // ORDERING: Relaxed; for debuggers, which read it while the process is stopped.

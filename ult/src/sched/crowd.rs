@@ -51,7 +51,7 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
 pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     // SAFETY: as the caller says.
     let own = unsafe { &mut *worker.own() };
-    if own.published == own.suspended.changes() && own.suspended.has_nobody_resting() {
+    if own.published == own.suspended.changes() && own.suspended.all_run_for_regions() {
         worker.publish_crowd_behind_fence();
     } else {
         // SAFETY: as above.

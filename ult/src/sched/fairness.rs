@@ -4,25 +4,27 @@
 //! What may not live here: the orders from which the intervals make exceptions
 //! ([`super::order`]), and numbers that only limit costs.
 
+#[cfg(test)]
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
 /// A row of [`FAIRNESS`]: after how much an exception comes, and why there is one.
+#[cfg(test)]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FairnessRow {
+struct FairnessRow {
     /// The name of the constant.
-    pub name: &'static str,
+    name: &'static str,
     /// The interval. The name says of what.
-    pub interval: u64,
+    interval: u64,
     /// The range from which the interval was chosen: any value in it will do.
-    pub good: RangeInclusive<u64>,
+    good: RangeInclusive<u64>,
     /// What would starve without the exception.
-    pub starves: &'static str,
+    starves: &'static str,
     /// A test in which the situation arises: a path of the repository, and for a unit test the
     /// function.
-    pub arises_in: &'static str,
+    arises_in: &'static str,
     /// Was this test seen to fail without the exception?
-    pub seen_to_fail: bool,
+    seen_to_fail: bool,
 }
 
 /// Makes a constant of each row, and the table of all rows.
@@ -31,8 +33,9 @@ macro_rules! fairness {
         good: $good:expr; starves: $starves:literal; arises_in: $test:literal; seen_to_fail: $seen:literal;)*) => {
         $($(#[$doc])* pub(super) const $name: $type = $interval;)*
 
-        /// All intervals of this module.
-        pub const FAIRNESS: &[FairnessRow] = &[$(FairnessRow {
+        /// All intervals of this module, for the tests. `cargo xtask pages` reads the rows as text.
+        #[cfg(test)]
+        const FAIRNESS: &[FairnessRow] = &[$(FairnessRow {
             name: stringify!($name),
             interval: $interval,
             good: $good,
@@ -119,9 +122,10 @@ fairness! {
         arises_in: "abi-tests/gang/outer_spins.c";
         seen_to_fail: false;
 
-    /// Every `YIELDS_PER_OLDEST`th yield, the context that has been suspended longest is resumed,
-    /// whatever its gang. Chosen: two gangs that wait for each other then continue, and most yields
-    /// stay in the gang; any value from 4 to 16 will do.
+    /// Every `YIELDS_PER_OLDEST`th yield, contexts of the own gang do not come first: the ready
+    /// context of another thread that has been suspended longest comes before them. Chosen: two
+    /// gangs that wait for each other then continue, and most yields stay in the gang; any value
+    /// from 4 to 16 will do.
     const YIELDS_PER_OLDEST: u32 = 8;
         good: 4..=16;
         starves: "a gang for which the threads of another one wait, while they yield to each other";
@@ -175,8 +179,8 @@ pub(crate) struct Fairness {
     tick: u32,
     /// Jobs that might follow another one by a plain call. This count is separate from `tick`. If
     /// the answer of [`Self::may_go_on_in_place`] is no, the caller enters the scheduler as a rule,
-    /// and `look::quickly` counts the same job once more. One common count would then grow by two
-    /// for each such job. If that happened for every job, `look::quickly` might see only odd values.
+    /// and `look::search_after_job` counts the same job once more. One common count would then grow by two
+    /// for each such job. If that happened for every job, `look::search_after_job` might see only odd values.
     /// It would then never make the full search at a multiple of 16.
     in_place: u32,
     /// Calls of `yielding::poll` while other contexts waited.
@@ -185,12 +189,13 @@ pub(crate) struct Fairness {
     yields: u32,
     /// Yields while gang ULTs were queued here.
     held_back: u32,
-    /// Yields to other contexts.
-    circles: u32,
+    /// Searches of the order `YIELD`.
+    yield_searches: u32,
 }
 
 impl Fairness {
-    pub(crate) const NEW: Self = Self { tick: 0, in_place: 0, polls: 0, yields: 0, held_back: 0, circles: 0 };
+    pub(crate) const NEW: Self =
+        Self { tick: 0, in_place: 0, polls: 0, yields: 0, held_back: 0, yield_searches: 0 };
 
     /// Counts a scheduling tick.
     #[inline]
@@ -242,18 +247,18 @@ impl Fairness {
     }
 
     /// Counts a yield to another context.
-    pub(super) fn circle(&mut self) {
-        self.circles = self.circles.wrapping_add(1);
+    pub(super) fn count_yield_search(&mut self) {
+        self.yield_searches = self.yield_searches.wrapping_add(1);
     }
 
     /// Does a job go before the contexts, at this yield?
     pub(super) fn is_job_first(&self) -> bool {
-        self.circles.is_multiple_of(YIELDS_PER_JOB_FIRST)
+        self.yield_searches.is_multiple_of(YIELDS_PER_JOB_FIRST)
     }
 
     /// Do contexts of the same gang go first, at this yield?
     pub(super) fn are_mates_first(&self) -> bool {
-        !self.circles.is_multiple_of(YIELDS_PER_OLDEST)
+        !self.yield_searches.is_multiple_of(YIELDS_PER_OLDEST)
     }
 }
 

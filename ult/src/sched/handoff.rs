@@ -53,7 +53,7 @@
 //! *Wake-ups.* Code that makes a context ready may wake the wrong worker. It wakes the worker on
 //! which the context's thread was at an earlier time: when the region began, or when the wait
 //! began. So a worker that stands in never sleeps without a time limit. It sleeps in naps
-//! (`super::sleep`), and evaluates its conditions after each. The first nap lasts
+//! (`super::idle`), and evaluates its conditions after each. The first nap lasts
 //! [`super::fairness::HOLD_BACK_TIME`], the longest 16 times as long. The same is true of any worker
 //! with a context that was moved (`Role::away`, inherited by the jobs that run for the thread),
 //! until that thread's region ends.

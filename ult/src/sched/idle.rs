@@ -19,22 +19,22 @@ use super::suspended::SuspendedContexts;
 /// Decides what this worker does. As a rule it resumes started work before it starts new work;
 /// `look` has the exceptions. The worker has at least one suspended context.
 pub(crate) fn next(worker: &'static Worker) -> Next {
-    if let Some(found) = look::quickly(worker) {
+    if let Some(found) = look::search_after_job(worker) {
         return found;
     }
     // SAFETY: own kernel thread.
     let (spin, spin_history) = unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).spin_history) };
     let mut spin_policy = SpinPolicy::new(spin, spin_history);
     let (mut looks, mut naps) = (0_u32, 0_u32);
-    let mut refused = look::Refused::NOBODY;
+    let mut refused = look::Refused::NONE;
     loop {
-        if let Some(found) = look::everywhere(worker, looks.is_multiple_of(LOOKS_PER_STEAL)) {
+        if let Some(found) = look::full_search(worker, looks.is_multiple_of(LOOKS_PER_STEAL)) {
             // SAFETY: own kernel thread.
             spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
             return found;
         }
         looks += 1;
-        // A worker that never sleeps, by the program's wait policy.
+        // As a rule only a worker that never sleeps makes so many searches.
         if looks.is_multiple_of(LOOKS_PER_PASS)
             && let Some(mask) = pass_timer_signals(worker)
         {
@@ -96,11 +96,12 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let awake = || {
         look::has_ready(worker)
             || {
-                found = look::for_the_last_time(worker);
+                found = look::search_before_sleep(worker);
                 found.is_some() || !polls && look::held_back(worker)
             }
             || {
-                // Behind the fence of the sleep: `register_timer_signal` adds a signal, then wakes.
+                // After the fence of the sleep: so this sees a signal that `register_timer_signal`
+                // has added before it found this worker awake.
                 mask = pass_timer_signals(worker);
                 false
             }
@@ -123,11 +124,10 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     }
 }
 
-/// This kernel thread may belong to a thread that a hand-off has moved to another worker. The
-/// kernel still sends the signals of that thread's timers here. This function unblocks them for a
-/// sleep, or for a moment while the worker polls, and the handler puts them into the thread's queue.
-/// If they stayed blocked, the thread would wait in vain. No thread's code runs with this mask.
-/// Returns the mask to restore.
+/// Unblocks the timer signals of the OpenMP thread that owns this kernel thread, if a hand-off lets
+/// that thread run on another worker. The kernel still sends these signals here, and the handler
+/// puts them into the thread's queue. They are unblocked for a sleep, or for a moment while the
+/// worker polls; no thread's code runs with this mask. Returns the mask to restore.
 fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
     // SAFETY: own kernel thread, in its scheduler.
     let passed = unsafe { (*worker.own()).borrowed }?.timer_signals();
@@ -143,7 +143,7 @@ fn announce(worker: &'static Worker) {
     worker.note_what_is_sought(suspended.sought(), !suspended.hosts_a_region());
     suspended.for_each_counter(|counter| {
         // ORDERING: SeqCst increment before the last search. It pairs with the fence of a waker
-        // that publishes, then reads the counter. `park_unless` adds the full fence between this
+        // that publishes, then reads the counter. `rest_unless` adds the full fence between this
         // increment and the search.
         counter.fetch_add(1, Ordering::SeqCst);
     });

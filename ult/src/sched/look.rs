@@ -29,8 +29,7 @@ use core::ptr::{self, NonNull};
 use super::fairness::{CLOCK_TICKS_PER_FULL_SEARCH, HOLD_BACK_TIME};
 use super::next::Next;
 use super::order::{
-    AFTER_JOB, AFTER_ULT, BEFORE_SLEEP, HELD_BACK, MOST_SOURCES, NEW_FIRST, NORMAL, Source, YIELD,
-    YIELD_URGENT,
+    AFTER_JOB, AFTER_ULT, BEFORE_SLEEP, HELD_BACK, NEW_FIRST, NORMAL, Source, YIELD, YIELD_URGENT,
 };
 use super::request::{Job, SearchScope};
 use super::suspended::context::SuspendedContext;
@@ -74,9 +73,9 @@ impl WorkSearch {
     /// constant at each call, so each step becomes a call of the one function that asks the source.
     #[inline(always)]
     fn in_order<const SOURCES: usize>(&self, order: &'static [Source; SOURCES]) -> Option<Next> {
-        const { assert!(SOURCES <= MOST_SOURCES, "the loop is too short") };
         macro_rules! unrolled {
             ($($step:literal)*) => {
+                const { assert!(SOURCES <= [$($step),*].len(), "the loop is too short") };
                 $(if SOURCES > $step {
                     let found = self.ask(order[$step % SOURCES]);
                     if found.is_some() {
@@ -139,9 +138,9 @@ fn run((job, role): (Job, Role)) -> Next {
 // ---- situations -------------------------------------------------------------
 
 /// Makes one search, between two jobs. As a rule it covers only the newest suspended context and
-/// the jobs for that context. If that is not enough, it is a full search ([`everywhere`]). A search
-/// that finds nothing is not repeated here, but in [`super::next`].
-pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
+/// the jobs for that context. If that is not enough, it is a full search ([`full_search`]). A search
+/// that finds nothing is not repeated here, but in [`super::idle`].
+pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // worker's own data meanwhile.
     let own = unsafe { &mut *worker.own() };
@@ -158,45 +157,45 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     };
     let released = core::mem::take(&mut own.released);
     if busy || released || own.fairness.is_full_search_due() || ranks() {
-        return everywhere(worker, true);
+        return full_search(worker, true);
     }
     WorkSearch::by(worker).in_order(&AFTER_JOB)
 }
 
 /// Finds what the worker runs after a ULT of `region`. If the last full search, at `looked`, is
-/// recent, the newest ULT that was spawned here comes first. Otherwise this is [`quickly`]. It is
-/// always [`quickly`] in regions whose threads were seen spinning or blocking, because the next ULT
+/// recent, the newest ULT that was spawned here comes first. Otherwise this is [`search_after_job`]. It is
+/// always [`search_after_job`] in regions whose threads were seen spinning or blocking, because the next ULT
 /// might wait for a context that the last one has released.
 pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
     if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
-        return quickly(worker);
+        return search_after_job(worker);
     }
     let now = arch::ticks();
     if now.wrapping_sub(*looked) < CLOCK_TICKS_PER_FULL_SEARCH
         && !crate::stall::regions::is_known_to_wait(region)
     {
-        return WorkSearch::by(worker).in_order(&AFTER_ULT).or_else(|| quickly(worker));
+        return WorkSearch::by(worker).in_order(&AFTER_ULT).or_else(|| search_after_job(worker));
     }
     *looked = now;
-    quickly(worker)
+    search_after_job(worker)
 }
 
 /// A full search. First evaluates polled conditions, and unpacks parcels. If `steals` is false, the
 /// search does not go to other workers.
-pub(super) fn everywhere(worker: &'static Worker, steals: bool) -> Option<Next> {
+pub(super) fn full_search(worker: &'static Worker, steals: bool) -> Option<Next> {
     desk::look_after();
     returning::unpack(worker);
     WorkSearch { steals, ..WorkSearch::by(worker) }.in_order(&NORMAL)
 }
 
 /// What the worker runs when its running code yields. It is no work of the yielding thread.
-pub(super) fn beside(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+pub(super) fn search_for_yield(worker: &'static Worker) -> Option<Next> {
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let role = unsafe { (*worker.own()).role };
     let search = WorkSearch { except: role.thread, before: role.tag, ..WorkSearch::by(worker) };
     search.in_order(&YIELD_URGENT).or_else(|| {
         // SAFETY: as above.
-        unsafe { (*worker.own()).fairness.circle() };
+        unsafe { (*worker.own()).fairness.count_yield_search() };
         search.in_order(&YIELD)
     })
 }
@@ -210,7 +209,7 @@ pub(super) fn has_ready(worker: &'static Worker) -> bool {
 
 /// The last search before a sleep, which is already announced. Searches all queues and all victims
 /// for jobs. Whether a context of the worker itself is ready is checked before ([`has_ready`]).
-pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
+pub(super) fn search_before_sleep(worker: &'static Worker) -> Option<Next> {
     WorkSearch::by(worker).in_order(&BEFORE_SLEEP)
 }
 
@@ -238,20 +237,20 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
 /// The newest suspended context, if it is ready.
 #[inline(always)]
 fn newest(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     resume(unsafe { (*worker.own()).suspended.take_newest() })
 }
 
 #[inline(always)]
 fn newest_task(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     unsafe { (*worker.own()).suspended.seek_newest(scope) }.map(run)
 }
 
 /// The context that can go on, or the ULT of the own gang deque that goes before it. New work goes
 /// before a context that only yields, at its ticks.
 fn resume_or_start(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
     let suspended = &mut own.suspended;
     let ready = suspended.best_ready_in_window(true, own.fairness.do_ranks_count());
@@ -274,7 +273,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
 }
 
 fn held_back_context(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let suspended = unsafe { &mut (*worker.own()).suspended };
     suspended.best_ready(false).map(|(at, _)| Next::Resume(suspended.take_at(at)))
 }
@@ -282,7 +281,7 @@ fn held_back_context(worker: &'static Worker) -> Option<Next> {
 /// A context of another thread of the gang of the running context. The running context most often
 /// spins at a barrier of that gang.
 fn mate(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
     let (thread, gang) = (own.role.thread, own.role.tag);
     if gang == GangTag::NONE || !own.fairness.are_mates_first() {
@@ -293,37 +292,37 @@ fn mate(worker: &'static Worker) -> Option<Next> {
 
 /// The context of another thread than the running one that has been suspended longest.
 fn oldest(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
     let thread = own.role.thread;
     resume(own.suspended.take_other(|role| role.thread != thread))
 }
 
 fn task(worker: &'static Worker, scope: SearchScope, except: *const ThreadMode) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     unsafe { (*worker.own()).suspended.seek(scope, except) }.map(run)
 }
 
 fn any_task_in_turn(worker: &'static Worker, except: *const ThreadMode) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let is_job_first = unsafe { (*worker.own()).fairness.is_job_first() };
     if is_job_first { task(worker, SearchScope::BeforeSleep, except) } else { None }
 }
 
 fn others_task(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     unsafe { (*worker.own()).suspended.seek_elsewhere() }.map(run)
 }
 
 fn task_before(worker: &'static Worker, gang: GangTag) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     unsafe { (*worker.own()).suspended.seek_before(gang) }.map(run)
 }
 
 // ---- ULTs that are queued here ----------------------------------------------
 
 fn gang_ult(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
     take_gang_ult(worker, worker, |tag| eligible(tag, strictest))
 }
@@ -333,7 +332,7 @@ fn gang_ult_in_turn(worker: &'static Worker, running: GangTag) -> Option<Next> {
     if worker.gang_deque.is_empty() {
         return None;
     }
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
     let strictest = own.suspended.strictest().strictest(running);
     let may_all = own.fairness.is_held_back_due();
@@ -417,7 +416,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
         return None;
     }
     worker.per_switch.steals.add_attempt();
-    // SAFETY: own kernel thread, as in `quickly`.
+    // SAFETY: own kernel thread, as in `search_after_job`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
     // A ULT of the strictest gang is not stolen. It would run here while a context of its own gang
     // is suspended here, and might wait for that context. The own gang deque is read once more,
@@ -475,24 +474,25 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
 
 // ---- what is held back ------------------------------------------------------
 
-/// Is something held back? Called after a search that found nothing. So if a ULT is still in a gang
-/// deque, here or at another worker, or a context here is ready, it is held back.
+/// May something be held back? Called after a search that found nothing. True if a ULT is in a gang
+/// deque that this worker may search, or if a context here is ready. Also true for a ULT of another
+/// worker that the search did not ask, or that may not run here.
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
     queued(worker)
         || unsafe { (*worker.own()).suspended.best_ready(false).is_some() }
-        || may_help(worker) && everybody().any(queued)
+        || may_help(worker) && all_workers().any(queued)
 }
 
 /// Searches everything once more, then takes a ULT or context that was held back.
 pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
-    everywhere(worker, true).or_else(|| WorkSearch::by(worker).in_order(&HELD_BACK))
+    full_search(worker, true).or_else(|| WorkSearch::by(worker).in_order(&HELD_BACK))
 }
 
 fn held_back_ult_anywhere(worker: &'static Worker) -> Option<Next> {
     if may_help(worker) {
-        everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true))
+        all_workers().find_map(|victim| take_gang_ult(worker, victim, |_| true))
     } else {
         None
     }
@@ -505,11 +505,11 @@ pub(super) struct Refused {
     /// When the worker last asked, in microseconds; 0 before the first time.
     asked: u64,
     /// Was something held back then?
-    somebody: bool,
+    was_held_back: bool,
 }
 
 impl Refused {
-    pub(super) const NOBODY: Self = Self { asked: 0, somebody: false };
+    pub(super) const NONE: Self = Self { asked: 0, was_held_back: false };
 
     /// Takes what is held back, if something was held back at least [`HOLD_BACK_TIME`] ago, and
     /// still is.
@@ -518,12 +518,12 @@ impl Refused {
             return None;
         }
         self.asked = now;
-        let found = if self.somebody { what_was_held_back(worker) } else { None };
-        self.somebody = found.is_none() && held_back(worker);
+        let found = if self.was_held_back { what_was_held_back(worker) } else { None };
+        self.was_held_back = found.is_none() && held_back(worker);
         found
     }
 }
 
-fn everybody() -> impl Iterator<Item = &'static Worker> {
+fn all_workers() -> impl Iterator<Item = &'static Worker> {
     (0..table::table_len()).filter_map(table::at)
 }

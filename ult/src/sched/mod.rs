@@ -95,7 +95,6 @@ pub(crate) mod yielding;
 
 pub use border::{note_mask, note_mask_of_context, undisturbed};
 pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
-pub use fairness::{FAIRNESS, FairnessRow};
 pub use handoff::{hand_off, retire, return_to};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
 pub use request::{Job, ReadyOrder, SearchScope, Wait};

@@ -45,7 +45,8 @@ pub enum Source {
     /// A task for an own context that may run before a ready context: [`Self::OwnTask`], then
     /// [`Self::OthersTask`], for the contexts that the order of gangs allows.
     TaskBeforeContext,
-    /// A task for an own context, from all queues. The worker may make no further search.
+    /// A task for an own context, from all queues. This may be the worker's last search for some
+    /// time, so it also takes tasks that [`Self::OthersTask`] leaves to their owners.
     AnyTask,
     /// [`Self::AnyTask`] at every `YIELDS_PER_JOB_FIRST`th yield.
     AnyTaskInTurn,
@@ -64,9 +65,6 @@ use Source::{
     OwnUlt, Resumable, Signalled, TaskBeforeContext, Victim,
 };
 
-/// The most sources of an order. Derived: those of [`NORMAL`], the longest one.
-pub(super) const MOST_SOURCES: usize = 8;
-
 /// A full search.
 pub const NORMAL: [Source; 8] =
     [Signalled, EndOfStandIn, Resumable, OwnUlt, OwnTask, OthersTask, Victim, Offer];
@@ -74,7 +72,7 @@ pub const NORMAL: [Source; 8] =
 /// Between two jobs, as a rule. If the worker finds nothing so, [`NORMAL`] follows.
 pub const AFTER_JOB: [Source; 3] = [Newest, NewestOwnTask, NewestOthersTask];
 
-/// After a ULT, if the last full search is recent. [`AFTER_JOB`] follows.
+/// After a ULT, if the last full search is recent. The search after a job follows.
 pub const AFTER_ULT: [Source; 1] = [OwnUlt];
 
 /// Before a ready context that only yields, once in `TICKS_PER_NEW_FIRST` ticks.
@@ -86,7 +84,8 @@ pub const BEFORE_SLEEP: [Source; 5] = [GangUlt, OwnUlt, AnyTask, EveryVictim, Of
 /// What is held back, when [`NORMAL`] has found nothing for a while.
 pub const HELD_BACK: [Source; 3] = [HeldBackUlt, HeldBackContext, HeldBackUltAnywhere];
 
-/// When program code yields: before the yield counts as one to another context.
+/// The first search when program code yields. If it finds nothing, the yield is counted and
+/// [`YIELD`] follows.
 pub const YIELD_URGENT: [Source; 2] = [Signalled, GangUltInTurn];
 
 /// When program code yields, after [`YIELD_URGENT`]. No source gives work of the yielding thread.

@@ -3,7 +3,7 @@
 //!
 //! The layer above this crate knows the requests. A context that waits like this ([`wait_polled`])
 //! is in one list of the process until its condition holds. While the list is not empty, every full
-//! search (`look::everywhere`) of any worker evaluates some of these conditions (`desk::look_after`).
+//! search (`look::full_search`) of any worker evaluates some of these conditions (`desk::look_after`).
 //! This is a part of the scheduler, and happens on any stack. A worker that hosts such a context
 //! does not sleep: it pauses between searches (`spin_policy`). So the conditions are evaluated
 //! while one of these workers is in its scheduler. If all of them run program code, the next worker
@@ -28,7 +28,7 @@ use super::desk::{DESK, PolledEntry};
 use super::handoff::hand_off;
 use super::request::{Job, SearchScope, Wait};
 use super::spin_policy::Spin;
-use super::wait::{nobody_else_can_go_on, wait};
+use super::wait::{no_other_can_go_on, wait};
 use crate::sys::fork;
 use crate::worker::record::Worker;
 use crate::worker::words::{self, here};
@@ -88,7 +88,7 @@ pub fn wait_polled(
 /// here, a spare kernel thread takes over what waits behind this code ([`hand_off`]).
 pub fn blocks() {
     if let Some(worker) = words::current().filter(|w| !w.is_in_scheduler() && w.has_others())
-        && (worker.has_queued() || !nobody_else_can_go_on(worker))
+        && (worker.has_queued() || !no_other_can_go_on(worker))
     {
         hand_off(&worker.watched);
     }

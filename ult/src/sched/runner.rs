@@ -1,9 +1,9 @@
 //! Runners: the stacks that jobs and ULTs run on.
 //!
-//! The choice of what a worker does next lives in [`super::next`], and the memory of stacks lives
-//! in [`crate::stack`]. A runner runs a job by a plain call. It then runs what [`super::next`]
-//! finds, until a suspended context can be resumed. After that it is idle, with nothing on its
-//! stack, until it receives another job. A job that waits keeps its runner.
+//! The choice of what a worker does next lives in [`super::idle`] and [`super::look`], and the
+//! memory of stacks lives in [`crate::stack`]. A runner runs a job by a plain call. It then runs
+//! what [`super::next`] finds, until a suspended context can be resumed. After that it is idle,
+//! with nothing on its stack, until it receives another job. A job that waits keeps its runner.
 //!
 //! Under a limit of memory ([`promised`]), no runner stays idle. If there is then no room
 //! for the stack of a job, the job runs on the stack of the waiting context that it was found for
@@ -165,7 +165,7 @@ fn next_for_runner(worker: &'static Worker) -> Next {
     if !promised::is_limited() {
         return next(worker);
     }
-    if let Some(found) = look::quickly(worker) {
+    if let Some(found) = look::search_after_job(worker) {
         return found;
     }
     // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this

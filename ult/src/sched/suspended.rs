@@ -269,7 +269,7 @@ impl SuspendedContexts {
     }
 
     /// Do all contexts here run for a region?
-    pub(super) fn has_nobody_resting(&self) -> bool {
+    pub(super) fn all_run_for_regions(&self) -> bool {
         self.resting == 0
     }
 

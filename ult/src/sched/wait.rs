@@ -145,7 +145,7 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    own.fairness.may_go_on_in_place() && (all_meet(worker, team) || nobody_else_can_go_on(worker))
+    own.fairness.may_go_on_in_place() && (all_meet(worker, team) || no_other_can_go_on(worker))
 }
 
 /// Do all other threads that are suspended here wait at a synchronization point of `team`? Also
@@ -159,14 +159,14 @@ pub(super) fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool 
 /// True if no ready context of another thread is found. Of many suspended contexts only some are
 /// examined, see `SuspendedContexts::has_ready_of_others`. If a context was found whose event has
 /// happened, `released` makes the next search a full one, which resumes the context.
-pub(super) fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
+pub(super) fn no_other_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
     let own = unsafe { &mut *worker.own() };
-    let nobody = !own.suspended.has_ready_of_others(own.role.thread);
-    if !nobody {
+    let none_ready = !own.suspended.has_ready_of_others(own.role.thread);
+    if !none_ready {
         own.released = own.suspended.has_released(own.role.thread);
     }
     back_to_program(worker);
-    nobody
+    none_ready
 }

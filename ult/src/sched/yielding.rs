@@ -89,7 +89,7 @@ fn leave_suspended_entry(worker: &'static Worker) -> Option<Next> {
     if !own.suspended.reserve_for_one() {
         return None;
     }
-    let next = look::beside(worker)?;
+    let next = look::search_for_yield(worker)?;
     let (me, role) = (own.current, own.role);
     own.suspended.suspend(SuspendedContext::interrupted(me, role));
     Some(next)

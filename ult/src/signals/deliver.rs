@@ -63,4 +63,5 @@ pub(crate) unsafe fn forget_after_fork() {
     if let Some(tls_block) = words::tls_block_in_force() {
         while tls_block.signals.take(0).is_some() {}
     }
+    super::queue::forget_timers_after_fork();
 }

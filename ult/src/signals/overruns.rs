@@ -38,9 +38,8 @@ pub fn forget_overruns(timer: u32) {
     // ORDERING: as in `note`.
     let word = cell.load(Relaxed);
     if word >> 32 == upper_half(timer) >> 32 {
-        // ORDERING: as in `note`. Another timer's note that gets in between is lost, and the kernel
-        // answers for that timer.
-        cell.store(0, Relaxed);
+        // ORDERING: as in `note`. If the exchange fails, another note has just replaced this one.
+        let _ = cell.compare_exchange(word, 0, Relaxed, Relaxed);
     }
 }
 

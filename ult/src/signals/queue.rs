@@ -1,25 +1,27 @@
 //! Signals that wait for their addressee: a list for each TLS block, of nodes from one pool.
 //!
 //! A signal handler appends, on whatever kernel thread it runs; the kernel thread that runs the
-//! addressee takes all. Nothing is allocated or locked. Standard signals (below 32) are kept once
-//! each, as the kernel keeps them; real-time signals are kept as often as they come, in order. A
-//! timer has at most one signal in a queue. Its further ticks are counted as overruns of that signal
-//! (POSIX.1-2017, `timer_getoverrun`), or they would use up the pool while the thread does not run.
-//! When the pool is empty, a signal is kept as a bit without its information: it is delivered, and
-//! says that a process has sent it.
+//! addressee takes them, one at a time. Nothing is allocated or locked. Standard signals (below 32)
+//! are kept once each, as the kernel keeps them; real-time signals are kept as often as they come,
+//! in order. A timer has at most one signal in a queue. Its further ticks are counted as overruns
+//! of that signal (POSIX.1-2017, `timer_getoverrun`), or they would use up the pool while the
+//! thread does not run. When the pool is empty, a signal is kept as a bit without its information:
+//! it is delivered, after those of the list, and says that a process has sent it. Several signals
+//! with one number are then delivered as one.
 //!
 //! What may not live here: the choice of the worker that is notified of a signal
 //! ([`super::handler`]), and the delivery ([`super::deliver`]).
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{
-    AtomicI32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+    AtomicI32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release,
 };
 
 /// Nodes of the process. A program that has more signals under way than this loses their
-/// information, not the signals.
+/// information, and equal ones become one.
 const NODES: usize = 1024;
-/// Signals below this are kept once.
+/// Signals below this are kept once, but those of timers.
 const FIRST_REAL_TIME: i32 = 32;
 /// No node. Nodes count from one, so that a pool of zeros costs no bytes in the library.
 const NIL: u32 = 0;
@@ -31,9 +33,6 @@ struct SignalNode {
     next: UnsafeCell<u32>,
     signal: AtomicI32,
     info: UnsafeCell<Info>,
-    /// The timer whose signal this is, and its ticks since, as a [`TimerWord`]. Zero: the node is
-    /// free, or the signal is not a timer's.
-    timer: AtomicU64,
     /// The address of the queue that has the timer's signal.
     queue: AtomicUsize,
 }
@@ -46,10 +45,13 @@ static POOL: [SignalNode; NODES] = [const {
         next: UnsafeCell::new(NIL),
         signal: AtomicI32::new(0),
         info: UnsafeCell::new([0; 16]),
-        timer: AtomicU64::new(0),
         queue: AtomicUsize::new(0),
     }
 }; NODES];
+/// For each node the timer whose signal it has, and its ticks since, as a [`TimerWord`]. Zero: the
+/// node is free, or the signal is not a timer's. Apart from the nodes, because each tick looks at all
+/// words: eight of them share a cache line.
+static TIMERS: [AtomicU64; NODES] = [const { AtomicU64::new(0) }; NODES];
 /// Nodes that were never used begin here.
 static FRESH: AtomicU64 = AtomicU64::new(0);
 static FREE: SignalList = SignalList::new();
@@ -61,6 +63,10 @@ struct SignalList(AtomicU64);
 
 fn node(number: u32) -> &'static SignalNode {
     &POOL[number as usize - 1]
+}
+
+fn timer_of(number: u32) -> &'static AtomicU64 {
+    &TIMERS[number as usize - 1]
 }
 
 fn head_of(word: u64) -> u32 {
@@ -84,8 +90,10 @@ impl SignalList {
         loop {
             // SAFETY: ours until it is in the list.
             unsafe { *node(number).next.get() = head_of(word) };
-            // ORDERING: Release, pairs with the Acquire in `pop` and `take`: the node is written.
-            match self.0.compare_exchange_weak(word, changed(word, number), Release, Relaxed) {
+            // ORDERING: AcqRel. Release pairs with the Acquire in `pop` and `take`: the node is
+            // written. Acquire pairs with the Release in `take`: `put` sets `news` after this, and so
+            // after the store by the thread that has taken the list.
+            match self.0.compare_exchange_weak(word, changed(word, number), AcqRel, Relaxed) {
                 Ok(_) => return,
                 Err(now) => word = now,
             }
@@ -116,8 +124,9 @@ impl SignalList {
         // ORDERING: Acquire, pairs with `push`.
         let mut word = self.0.load(Acquire);
         loop {
-            // ORDERING: Acquire, both, as above.
-            match self.0.compare_exchange_weak(word, changed(word, NIL), Acquire, Acquire) {
+            // ORDERING: AcqRel. Acquire as above. Release pairs with the Acquire in `push`: the store
+            // to `news` before this comes before the one of a later `put`.
+            match self.0.compare_exchange_weak(word, changed(word, NIL), AcqRel, Acquire) {
                 Ok(_) => return head_of(word),
                 Err(now) => word = now,
             }
@@ -130,7 +139,7 @@ impl SignalList {
     }
 }
 
-fn allot() -> Option<u32> {
+fn allocate_node() -> Option<u32> {
     FREE.pop().or_else(|| {
         // ORDERING: Relaxed; a number that each caller gets for itself.
         let fresh = FRESH.load(Relaxed);
@@ -164,7 +173,7 @@ impl TimerWord {
         self.0 as u32
     }
 
-    fn and(self, ticks: u32) -> Self {
+    fn plus(self, ticks: u32) -> Self {
         Self(self.0 & !u64::from(u32::MAX) | u64::from(self.ticks().saturating_add(ticks)))
     }
 }
@@ -187,10 +196,10 @@ fn with_ticks(mut info: Info, timer: TimerWord) -> Info {
 #[derive(Debug)]
 pub(crate) struct SignalQueue {
     list: SignalList,
-    /// Standard signals that are in the list.
-    kept: AtomicU64,
+    /// Standard signals that wait, in the list or without a node.
+    pending_standard: AtomicU64,
     /// Signals without a node.
-    bare: AtomicU64,
+    without_info: AtomicU64,
     /// Something has come since the last attempt to deliver.
     news: AtomicU64,
 }
@@ -199,8 +208,8 @@ impl SignalQueue {
     pub(crate) const fn new() -> Self {
         Self {
             list: SignalList::new(),
-            kept: AtomicU64::new(0),
-            bare: AtomicU64::new(0),
+            pending_standard: AtomicU64::new(0),
+            without_info: AtomicU64::new(0),
             news: AtomicU64::new(0),
         }
     }
@@ -220,14 +229,14 @@ impl SignalQueue {
         let bit = super::mask::bit(signal);
         // The kernel keeps the signals of two timers apart, whatever their number.
         let is_kept_often = signal >= FIRST_REAL_TIME || timer.is_some();
-        // ORDERING: Relaxed; the list publishes the node, and a standard signal that comes while it
-        // is being taken is one that came before.
-        if !is_kept_often && self.kept.fetch_or(bit, Relaxed) & bit != 0 {
+        // ORDERING: Relaxed; the list publishes the node, and a standard signal that comes while an
+        // equal one is being taken merges with that.
+        if !is_kept_often && self.pending_standard.fetch_or(bit, Relaxed) & bit != 0 {
             return;
         }
-        let Some(number) = allot() else {
+        let Some(number) = allocate_node() else {
             // ORDERING: Relaxed; the bit is the whole message.
-            self.bare.fetch_or(bit, Relaxed);
+            self.without_info.fetch_or(bit, Relaxed);
             return;
         };
         let node = node(number);
@@ -238,7 +247,7 @@ impl SignalQueue {
         unsafe { *node.info.get() = *info };
         if let Some(timer) = timer {
             // ORDERING: Release, pairs with the Acquire in `add_ticks`.
-            node.timer.store(timer.0, Release);
+            timer_of(number).store(timer.0, Release);
         }
         // SAFETY: as above. A handler that interrupts this may add ticks to the node, no more.
         unsafe { self.list.push(number) };
@@ -246,15 +255,17 @@ impl SignalQueue {
 
     /// Counts `ticks` of a timer whose signal waits in this queue. False if there is none.
     ///
-    /// Only one kernel thread, in its handlers, receives the signals of a timer. So while this
-    /// looks, no other thread puts one into a queue. The addressee may take the one that is there:
-    /// the exchange decides whether it takes these ticks with it.
+    /// The signals of a timer that is made for a thread come to one kernel thread. So while this
+    /// looks, no other thread puts one into a queue. Signals of a timer that is made for the process
+    /// may come to several kernel threads at once: such a timer may then have two nodes, whose counts
+    /// add up to its ticks. The addressee may take the node that is there: the exchange decides
+    /// whether it takes these ticks with it.
     fn add_ticks(&self, timer: TimerWord, signal: i32, ticks: u32) -> bool {
-        // ORDERING: Relaxed; a node that this kernel thread has used is counted.
+        // ORDERING: Relaxed; `FRESH` includes every node that this kernel thread has taken.
         let used = FRESH.load(Relaxed).min(NODES as u64) as usize;
-        POOL[..used].iter().any(|node| {
+        TIMERS[..used].iter().zip(&POOL).any(|(of_node, node)| {
             // ORDERING: Acquire, pairs with the Release in `put_alone`.
-            let mut word = TimerWord(node.timer.load(Acquire));
+            let mut word = TimerWord(of_node.load(Acquire));
             while word.is_of(timer) {
                 // A program may delete a timer whose signal waits, and the number comes again.
                 // ORDERING: Relaxed, both; written before the word of the timer.
@@ -265,7 +276,7 @@ impl SignalQueue {
                 }
                 // ORDERING: Relaxed, then Acquire as above; the word is the whole message, and
                 // `take` empties it.
-                match node.timer.compare_exchange_weak(word.0, word.and(ticks).0, Relaxed, Acquire) {
+                match of_node.compare_exchange_weak(word.0, word.plus(ticks).0, Relaxed, Acquire) {
                     Ok(_) => return true,
                     Err(now) => word = TimerWord(now),
                 }
@@ -280,7 +291,7 @@ impl SignalQueue {
         self.news.load(Acquire) != 0
     }
 
-    /// What waits may be blocked no more.
+    /// Blocked signals may have been unblocked, so that delivery is tried again.
     pub(super) fn are_news_again(&self) {
         // ORDERING: Relaxed; for the calling kernel thread, which runs the addressee.
         self.news.store(1, Relaxed);
@@ -289,15 +300,15 @@ impl SignalQueue {
     /// Does anything wait, blocked signals too?
     pub(super) fn is_empty(&self) -> bool {
         // ORDERING: Relaxed; a hint.
-        self.list.is_empty() && self.bare.load(Relaxed) == 0
+        self.list.is_empty() && self.without_info.load(Relaxed) == 0
     }
 
     /// Takes the oldest signal that waits and that `blocked` does not hold. One at a time: a
     /// handler that is called for it may leave by `siglongjmp`. By the kernel thread that runs
     /// the addressee.
     pub(super) fn take(&self, blocked: u64) -> Option<(i32, Info)> {
-        // ORDERING: Relaxed; the list is taken below, and what is put behind this store stores
-        // again.
+        // ORDERING: Relaxed; the list is taken below, and a signal that is put after this store
+        // sets `news` again.
         self.news.store(0, Relaxed);
         let (mut found, mut more) = (None, false);
         let mut next = reversed(self.list.take());
@@ -317,10 +328,12 @@ impl SignalQueue {
                     more |= blocked & bit == 0;
                     self.list.push(number);
                 } else {
-                    // ORDERING: Relaxed; see `put`.
-                    self.kept.fetch_and(!bit, Relaxed);
                     // ORDERING: Relaxed; see `add_ticks`. The push publishes that the node is free.
-                    let timer = TimerWord(node.timer.swap(0, Relaxed));
+                    let timer = TimerWord(timer_of(number).swap(0, Relaxed));
+                    if timer.is_none() {
+                        // ORDERING: Relaxed; see `put_alone`.
+                        self.pending_standard.fetch_and(!bit, Relaxed);
+                    }
                     FREE.push(number);
                     found = Some((signal, if timer.is_none() { info } else { with_ticks(info, timer) }));
                 }
@@ -337,7 +350,7 @@ impl SignalQueue {
     /// blocked.
     pub(super) fn pending_set(&self) -> u64 {
         // ORDERING: Relaxed; a bit is the whole message.
-        let mut set = self.bare.load(Relaxed);
+        let mut set = self.without_info.load(Relaxed);
         let mut next = reversed(self.list.take());
         while next != NIL {
             let (number, node) = (next, node(next));
@@ -359,19 +372,31 @@ impl SignalQueue {
 
     fn take_bare(&self, blocked: u64) -> Option<(i32, Info)> {
         // ORDERING: Relaxed; a bit is the whole message.
-        let bare = self.bare.load(Relaxed) & !blocked;
+        let bare = self.without_info.load(Relaxed) & !blocked;
         if bare == 0 {
             return None;
         }
         let signal = bare.trailing_zeros() as i32 + 1;
         // ORDERING: as above.
-        self.bare.fetch_and(!super::mask::bit(signal), Relaxed);
+        self.without_info.fetch_and(!super::mask::bit(signal), Relaxed);
         // ORDERING: as above.
-        self.kept.fetch_and(!super::mask::bit(signal), Relaxed);
+        self.pending_standard.fetch_and(!super::mask::bit(signal), Relaxed);
         let mut info = [0; 16];
         info[0] = signal as u64; // all else zero: `SI_USER`, without a sender
         Some((signal, info))
     }
+}
+
+/// In the child of a fork, when the one queue that is left is empty: no node has a timer's signal. A
+/// thread of the parent may have been about to put such a node into a list, where no thread would
+/// find it.
+///
+/// Only while the child has one thread.
+pub(super) fn forget_timers_after_fork() {
+    // ORDERING: Relaxed, both; the child has one thread.
+    let used = FRESH.load(Relaxed).min(NODES as u64) as usize;
+    // ORDERING: as above.
+    TIMERS[..used].iter().for_each(|timer| timer.store(0, Relaxed));
 }
 
 /// The list that begins at `newest`, the other way round. All of it is the caller's.

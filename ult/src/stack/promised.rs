@@ -139,7 +139,7 @@ pub fn is_limited() -> bool {
 /// made when the threads start: this function only keeps room for them free.
 #[cold]
 pub fn promise(threads: usize, size: usize, beside: impl FnOnce() -> SpaceBesideStack) -> (usize, usize) {
-    if !has_limit() {
+    if !is_limited() && !has_limit() {
         // ORDERING: Relaxed; see `is_scarce`.
         MOST_WITHOUT_LIMIT.fetch_max(threads, Relaxed);
         return (threads, 0);
@@ -231,7 +231,7 @@ pub(crate) fn take(size: usize) -> io::Result<Stack> {
 /// Makes sure that the pool has a stack of at least `size` bytes, for a worker that is about to
 /// [`take`] it. False if there is no room for one. Always true without a limit. Any thread.
 pub(crate) fn pool_one(size: usize) -> bool {
-    !has_limit() || take_with_room(size).map(super::give).is_ok()
+    !is_limited() && !has_limit() || take_with_room(size).map(super::give).is_ok()
 }
 
 /// A pooled stack, or else a new one, if [`LEFT_WITHOUT_PROMISE`] stay free.
@@ -299,7 +299,8 @@ fn spare(left: usize) -> Option<usize> {
 /// Reserves room for a kernel thread that takes `bytes` of address space. False if there is none.
 /// After true, the new thread calls [`release_room`] when it has mapped what it needs. Any thread.
 pub(crate) fn reserve_room(bytes: usize) -> bool {
-    // ORDERING: Relaxed, as above. Two threads that ask at once may both be refused.
+    let _one_at_a_time = MAPPING_LOCK.lock();
+    // ORDERING: Relaxed, as above.
     STARTING_BYTES.fetch_add(bytes, Relaxed);
     let has_room = spare(LEFT_WITHOUT_PROMISE).is_some();
     if !has_room {

@@ -1,10 +1,10 @@
 //! CPU quotas of control groups: how many processors' worth of time the process is granted.
 //!
-//! Containers rarely shrink the affinity mask; they set a quota, and a pool larger than it is
-//! throttled with all its threads at once. Both versions are read, because hybrid systems mount
-//! both: version 2 has `cpu.max` (quota and period in microseconds, or `max`), version 1 has
-//! `cpu.cfs_quota_us` (−1: none) and `cpu.cfs_period_us`. A group's limit holds for everything
-//! below it, so every level up to the mount point counts and the smallest wins.
+//! Containers rarely shrink the affinity mask; they set a quota. If a pool has more threads than
+//! the quota allows, the kernel throttles all of them at once. Both versions are read, because
+//! hybrid systems mount both: version 2 has `cpu.max` (quota and period in microseconds, or `max`),
+//! version 1 has `cpu.cfs_quota_us` (−1: none) and `cpu.cfs_period_us`. A group's limit holds for
+//! everything below it, so every level up to the mount point counts and the smallest wins.
 //!
 //! Where a group is found: `/proc/self/cgroup` names it relative to the hierarchy's root,
 //! `/proc/self/mountinfo` says which part of the hierarchy is mounted where. In a container without
@@ -12,9 +12,9 @@
 //! container's own group); then the mount point itself is the group.
 //!
 //! This is read by every process that forks a region, so it opens few files, some ten microseconds
-//! each. It opens none for the root, which has no quota, of a system that is seen as a whole. A
-//! group that is found where nearly all systems have it needs no `mountinfo`, and a quota of -1 no
-//! period.
+//! each. If every group is the root and the whole system is seen, there is no quota, and no further
+//! file is opened. A group that is found where nearly all systems have it needs no `mountinfo`, and
+//! a quota of -1 no period.
 
 use std::cell::LazyCell;
 use std::fs::{self, File};

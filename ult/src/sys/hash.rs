@@ -21,7 +21,7 @@ pub const fn of_name(name: &str) -> u64 {
 }
 
 /// A number for bytes that differs when they do, as far as 64 bits can tell (FNV-1a, by words).
-/// Never 0. It is no protection against intent.
+/// Never 0. It is no cryptographic hash.
 pub fn of_bytes(seed: u64, bytes: &[u8]) -> u64 {
     let mut hash = BASIS ^ seed.rotate_left(17);
     let mut mix = |word: u64| {
@@ -35,7 +35,7 @@ pub fn of_bytes(seed: u64, bytes: &[u8]) -> u64 {
     hash.max(1)
 }
 
-/// A number for a value, by what it says of itself. The same in each process of this library.
+/// A number for a value, by its `Hash` implementation. The same in each process of this library.
 pub fn of_value(value: &impl Hash) -> u64 {
     let mut hasher = ByteHasher(0);
     value.hash(&mut hasher);

@@ -1,12 +1,12 @@
-//! What the loader says: of an address, of all loaded objects, and not during a fork.
+//! Questions to the dynamic loader, about one address or about all loaded objects.
 //!
 //! What may not live here: tables inside of objects ([`super::objects`]), names that only an object's
-//! file knows (`omp_tools::object_file`), objects that somebody loads.
+//! file knows (`omp_tools::object_file`), objects that a program loads.
 //!
-//! The C library's `dl_iterate_phdr` holds a lock of the loader that a child of `fork` inherits as
-//! it is (glibc 2.36): where another thread was in it, the child's first region waited for ever. So
-//! who walks the list here shares a lock that a fork takes for itself. Walks of others (the
-//! program's own) are not covered.
+//! The C library's `dl_iterate_phdr` holds a lock of the loader, and a child of `fork` inherits the
+//! lock as it is (glibc 2.36). If another thread held it, the child waited for ever. Therefore each
+//! walk here takes a lock shared, and a fork takes that lock exclusively. Walks by the program
+//! itself are not covered.
 //!
 //! Tried and rejected: not asking the loader in a child (it would miss the copies of the C++
 //! runtime in what it loads itself).

@@ -17,7 +17,7 @@
 //! | [`cpulist`] | the kernel's `0-3,8` notation for sets of processors |
 //!
 //! There is one of each: code of this crate and of the crates above calls these functions, and has
-//! no copies of its own. A file here may use other files of this room, and nothing else of the
+//! no copies of its own. A file here may use other files of this module, and nothing else of the
 //! crate.
 //!
 //! What may not live here: workers, stacks, ULTs, and state of any of them.
@@ -43,4 +43,19 @@ pub(crate) fn fatal(what: &str) -> ! {
     // SAFETY: a valid buffer; the result does not matter, the process ends.
     unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
     std::process::abort()
+}
+
+/// Keeps a symbol that is for the linker alone out of what the library exports. There it could be
+/// taken for that of another copy of the library in the process. A reference that is hidden hides
+/// the definition; the section of the reference is not loaded.
+#[macro_export]
+macro_rules! hidden {
+    ($name:literal) => {
+        core::arch::global_asm!(
+            concat!(".hidden ", $name),
+            ".pushsection .gangway.hidden, \"\", @progbits",
+            concat!(".quad ", $name),
+            ".popsection",
+        );
+    };
 }

@@ -1,6 +1,6 @@
-//! Numbers that look random.
+//! Pseudo-random numbers.
 //!
-//! They spread choices. They are no secret, and the same seed gives the same numbers.
+//! They spread choices, and are not for security. The same seed gives the same numbers.
 
 /// Marsaglia's xorshift: three shifts, no multiplication.
 #[derive(Clone, Debug)]
@@ -35,8 +35,7 @@ impl XorShift {
     /// A number below `bound`, which is not zero.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
-        // The high half is the better one; scaling by a product is a division less than a
-        // remainder.
+        // The high half is the better one; a product and a shift avoid the division of a remainder.
         (((self.draw() >> 32) * u64::from(bound)) >> 32) as u32
     }
 }

@@ -25,9 +25,9 @@ pub fn is_main() -> bool {
     number() == process()
 }
 
-/// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C
-/// library, whose function the library replaces: that one keeps the name as the OpenMP thread's, in
-/// memory of the program's allocator.
+/// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Calls the
+/// kernel directly. This library replaces the C library's function, and the replacement stores the
+/// name for the OpenMP thread, in memory from the program's allocator.
 pub fn set_name(name: &CStr) {
     // SAFETY: a valid C string; the kernel copies what fits.
     unsafe {
@@ -57,7 +57,7 @@ pub fn set_errno(value: i32) {
 #[inline]
 pub fn give_core() {
     // SAFETY: no arguments, no memory.
-    unsafe { libc::syscall(libc::SYS_sched_yield) };
+    unsafe { system_call(libc::SYS_sched_yield as usize, [0; 4]) };
 }
 
 /// Lets other kernel threads have the core for some 20 to 100 µs. Any thread; keeps `errno`.
@@ -69,12 +69,9 @@ pub fn nap() {
     let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
     // SAFETY: a valid time; the time left after a signal is not asked for.
     unsafe {
-        libc::syscall(
-            libc::SYS_clock_nanosleep,
-            libc::CLOCK_MONOTONIC,
-            0,
-            &raw const time,
-            core::ptr::null_mut::<libc::timespec>(),
+        system_call(
+            libc::SYS_clock_nanosleep as usize,
+            [libc::CLOCK_MONOTONIC as usize, 0, (&raw const time).addr(), 0],
         )
     };
 }
@@ -86,9 +83,9 @@ pub fn nap() {
 /// another thread's while the caller runs with a borrowed one. Costs a system call.
 pub fn processor_and_node() -> (usize, usize) {
     let (mut cpu, mut node): (libc::c_uint, libc::c_uint) = (0, 0);
-    let no_cache = core::ptr::null_mut::<libc::c_void>();
-    // SAFETY: both may be written; the third may be null.
-    let refused = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, no_cache) };
+    let (into_cpu, into_node) = ((&raw mut cpu).expose_provenance(), (&raw mut node).expose_provenance());
+    // SAFETY: both may be written; the third argument may be null.
+    let refused = unsafe { system_call(libc::SYS_getcpu as usize, [into_cpu, into_node, 0, 0]) };
     if refused == 0 { (cpu as usize, node as usize) } else { (0, 0) }
 }
 

@@ -13,11 +13,11 @@ use core::sync::atomic::Ordering;
 use crate::gang::eligible;
 use crate::stall::watched::Watched;
 
-use super::record::{NOBODY, Worker};
+use super::record::{NO_GROUP, Worker};
 use super::table::GROUPS;
 
 /// A worker that runs the ULTs of all groups.
-pub(super) const EVERYBODY: u32 = u32::MAX;
+pub(super) const ALL_GROUPS: u32 = u32::MAX;
 
 /// Values of `Worker::assignment`.
 const NO_ASSIGNMENT: u32 = 0;
@@ -33,13 +33,13 @@ impl Worker {
         // ORDERING: Relaxed; changed only while no ULT exists that the change could affect
         // (`share`).
         let serves = self.serves.load(Ordering::Relaxed);
-        serves == EVERYBODY || serves == group
+        serves == ALL_GROUPS || serves == group
     }
 
     /// Is this one of the pool's shared workers?
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
-        self.accepts(EVERYBODY)
+        self.accepts(ALL_GROUPS)
     }
 
     /// Was its kernel thread started by the pool?
@@ -53,7 +53,7 @@ impl Worker {
         // count is read between the look at a ULT and the step that takes it (`Deque::steal_if`),
         // so it is the count at the ULT's push or a later one.
         self.is_shared()
-            || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NOBODY)
+            || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NO_GROUP)
     }
 
     /// May ULTs from the deque `ults` of `victim` be taken without a look at their group? True if
@@ -61,7 +61,7 @@ impl Worker {
     pub(crate) fn is_of_one_group_with(&self, victim: &Worker) -> bool {
         // ORDERING: Relaxed; as in `accepts`.
         let (mine, theirs) = (self.serves.load(Ordering::Relaxed), victim.serves.load(Ordering::Relaxed));
-        mine == theirs && mine != NOBODY && mine != EVERYBODY
+        mine == theirs && mine != NO_GROUP && mine != ALL_GROUPS
     }
 
     /// The worker is of a kernel thread of the program from here on: it runs the ULTs of its group.
@@ -74,7 +74,7 @@ impl Worker {
     /// (`false`).
     pub(crate) fn share(&self, shared: bool) {
         // ORDERING: Relaxed; see `accepts`.
-        self.serves.store(if shared { EVERYBODY } else { NOBODY }, Ordering::Relaxed);
+        self.serves.store(if shared { ALL_GROUPS } else { NO_GROUP }, Ordering::Relaxed);
     }
 
     /// Is the worker's kernel thread dedicated to one OpenMP thread, see

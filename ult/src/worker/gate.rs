@@ -13,8 +13,8 @@ use core::sync::atomic::Ordering;
 use crate::stall::watched::Watched;
 use crate::sys::arch;
 
-use super::crowd::EVERYBODY;
-use super::record::{NOBODY, PROGRAM, Worker};
+use super::crowd::ALL_GROUPS;
+use super::record::{NO_GROUP, PROGRAM, Worker};
 use super::table::{at, table_len};
 
 /// The worker is in the scheduler, or sleeps there.
@@ -86,7 +86,7 @@ impl Worker {
         self.stands_for.store(ptr::from_ref(blocked).cast_mut(), Ordering::Relaxed);
         let serves = blocked.serves.load(Ordering::Relaxed);
         // A kernel thread that belongs to one thread has queued ULTs of no other thread, either.
-        self.serves.store(if serves == NOBODY { EVERYBODY } else { serves }, Ordering::Relaxed);
+        self.serves.store(if serves == NO_GROUP { ALL_GROUPS } else { serves }, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `recall`.
         blocked.handed_off.store(true, Ordering::Release);
     }

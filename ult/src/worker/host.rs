@@ -66,7 +66,7 @@ impl TlsBlock {
         // ORDERING: Release, pairs with the Acquire in `take`.
         self.host.store(ptr::null_mut(), Ordering::Release);
         // A sender whose signal this load misses has read the old host. It interrupts this kernel
-        // thread, whose handler checks again (`signals::on_kick`).
+        // thread, whose handler checks again (`signals::handler::on_kick`).
         if self.signals.has_news() {
             notify_host(self);
         }

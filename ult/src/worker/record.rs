@@ -40,7 +40,7 @@ use super::thread_mode::ThreadMode;
 use super::urgency::Urgency;
 
 /// A worker that runs no other thread's ULTs: a kernel thread that belongs to one thread of a team.
-pub(super) const NOBODY: u32 = 0;
+pub(super) const NO_GROUP: u32 = 0;
 
 /// The worker runs program code, or has no kernel thread; its suspended contexts may be adopted.
 pub(super) const PROGRAM: u32 = 0;
@@ -243,7 +243,7 @@ impl Worker {
             vacant: AtomicBool::new(false),
             gang_deque: GangDeque::new(),
             ults: Deque::new(32),
-            serves: AtomicU32::new(NOBODY),
+            serves: AtomicU32::new(NO_GROUP),
             dedicated: AtomicBool::new(false),
             runs_on_kernel_stack: AtomicBool::new(false),
             assignment: AtomicU32::new(0),

@@ -120,7 +120,7 @@ impl Worker {
     /// Notes that a thread here has a signal. The worker finds this at its next look at
     /// `returning`.
     pub(crate) fn note_signals(&self) {
-        // ORDERING: Release, pairs with the Acquire in `handoff::unpack`: the signal is in its
+        // ORDERING: Release, pairs with the Acquire in `returning::unpack`: the signal is in its
         // queue.
         self.returning.fetch_or(SIGNALS, Ordering::Release);
     }

@@ -9,7 +9,7 @@
 
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::stack::bounds::StackBounds;
 use crate::sys::{arch, thread};
@@ -187,7 +187,7 @@ pub unsafe fn stack_of_thread(thread_pointer: usize) -> Option<(usize, usize)> {
 }
 
 /// The calling kernel thread's worker. A thread that has none is registered as one of the program's
-/// own, by the function that [`set_registrar`] was called with.
+/// own.
 #[inline]
 pub(crate) fn here() -> &'static Worker {
     match current() {
@@ -196,26 +196,10 @@ pub(crate) fn here() -> &'static Worker {
     }
 }
 
-/// Registers the calling kernel thread.
-type Registrar = fn() -> &'static Worker;
-
-/// The function that registers a thread of the program, which stands above the scheduler.
-static REGISTRAR: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-
-/// From here on [`here`] registers threads by `registrar`.
-pub(crate) fn set_registrar(registrar: Registrar) {
-    // ORDERING: Relaxed; a constant address of code.
-    REGISTRAR.store(registrar as *mut (), Ordering::Relaxed);
-}
-
-#[cold]
-#[inline(never)]
-fn register() -> &'static Worker {
-    // ORDERING: Relaxed; as in `set_registrar`.
-    let registrar = REGISTRAR.load(Ordering::Relaxed);
-    if registrar.is_null() {
-        crate::sys::fatal("the runtime was used before its first thread was registered");
-    }
-    // SAFETY: only `set_registrar` writes it.
-    unsafe { core::mem::transmute::<*mut (), Registrar>(registrar)() }
+unsafe extern "Rust" {
+    /// Registers the calling kernel thread. The function stands above the scheduler
+    /// (`pool::program_threads`), and the linker finds it: a thread may come here before any other
+    /// code of the runtime has run.
+    #[link_name = "gangway_register_thread"]
+    safe fn register() -> &'static Worker;
 }

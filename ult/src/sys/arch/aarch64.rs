@@ -5,8 +5,8 @@
 //! ```text
 //!   sp +0    x19 x20      +64   x27 x28      +128  d12 d13
 //!      +16   x21 x22      +80   x29 x30      +144  d14 d15
-//!      +32   x23 x24      +96   d8  d9       +160  FPCR, unused
-//!      +48   x25 x26      +112  d10 d11      +176  the frame of the caller of `switch`
+//!      +32   x23 x24      +96   d8  d9       +160  the frame of the caller of `switch`
+//!      +48   x25 x26      +112  d10 d11
 //! ```
 //!
 //! AAPCS64 makes x19 to x28, x29 (frame pointer), x30 (where to continue), the stack pointer and

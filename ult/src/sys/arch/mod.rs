@@ -5,9 +5,10 @@
 //! [`fp_state`], [`set_fp_state`], [`FpWords`], [`store_fp_words`], [`load_fp_words`],
 //! [`thread_block`], [`thread_pointer`], [`set_thread_pointer`],
 //! [`set_thread_pointer_by_system_call`], [`gs_base`], [`set_gs_base`], [`key_rights`],
-//! [`set_key_rights`], [`system_call`], [`system_call_of_five`], [`pause`], and [`fetch_to_write`].
-//! Nothing else in the crate names a register. A new processor is a new file here and two lines in
-//! `ult::exceptions`' and `ult::stack`'s documentation, not a redesign.
+//! [`set_key_rights`], [`system_call`], [`system_call_of_five`], [`ticks`], [`pause`], and
+//! [`fetch_to_write`]. Beside these files only the stall monitor names registers
+//! (`stall/{spin,unwind,restart,frame}.rs`), where it samples interrupted code. A new processor is
+//! a new file here, and those of the monitor.
 //!
 //! What may not live here: any notion of a scheduler, a stack pool, C++ or signals. [`switch`]
 //! moves between two stacks and says nothing about who owns them; `docs/protocols/switch.md` says
