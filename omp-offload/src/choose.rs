@@ -6,8 +6,9 @@
 //! over while it waits, waits in here ([`mod@super::place`]).
 //!
 //! The choice is made when the region is about to run, its dependences met or queued on a GPU
-//! ([`super::chain`]). Its number is taken earlier, where it is created, if the compiler tells then
-//! that it is such a region ([`announce`]). How it is chosen is the policy's business.
+//! ([`super::chain`]). The region's number is taken when the region is created, if the compiler
+//! tells then that the choice is the runtime's ([`announce`]). How it is chosen is the policy's
+//! business.
 //!
 //! What does not live here: moving data that are elsewhere. A region finds what its own maps bring
 //! ([`super::construct`]).
@@ -22,21 +23,21 @@ use omp::extension::offload;
 use omp::report;
 use omp::thread::CurrentThread;
 
-/// Does a construct with this number leave the choice to the runtime?
+/// Does a construct with this number in its `device` clause leave the choice to the runtime?
 pub fn is_any(here: CurrentThread, number: i64) -> bool {
     among(here, number, None).is_some()
 }
 
-/// May the choice for a construct with this number fall on a device that is so? `None`: it is no
-/// choice of the runtime's.
+/// Returns whether a device that the number in the `device` clause allows satisfies `is_so`; `None`
+/// if the number names one device.
 pub fn may_fall_on(here: CurrentThread, number: i64, is_so: impl Fn(&DeviceSlot) -> bool) -> Option<bool> {
     among(here, number, None)
         .map(|among| devices::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
 }
 
-/// Is a task with this code, for the device with this number, one whose work is queued?
-/// One that leaves the choice to the runtime may mean several devices: one that orders its
-/// operations is enough.
+/// Returns true if a task with the code `entry` is known to launch a region first, and its device
+/// carries operations out in order. If the runtime chooses among several devices, one device of
+/// that kind is enough.
 pub fn queues(here: CurrentThread, entry: usize, device: i64) -> bool {
     let named = || usize::try_from(device).ok().and_then(|number| devices::usable().get(number));
     let may_be =
@@ -44,8 +45,8 @@ pub fn queues(here: CurrentThread, entry: usize, device: i64) -> bool {
     may_be && chain::launches(entry)
 }
 
-/// Which devices a construct with this number leaves to the runtime to choose from; `None`: it
-/// names one. With an address for those that need one: without it any device will do.
+/// Returns the devices that the runtime may choose from; `None` if `number` names one device. The
+/// numbers `NEAR` and `BEHIND` need `address`; without it they allow all devices.
 fn among(here: CurrentThread, number: i64, address: Option<usize>) -> Option<DeviceChoice> {
     let named = devices::number(here, number);
     let stands_for = |any: i32| named == i64::from(any);
@@ -63,9 +64,9 @@ fn among(here: CurrentThread, number: i64, address: Option<usize>) -> Option<Dev
         .or_else(|| only::of_number(named).map(DeviceChoice::Set))
 }
 
-/// A region is created by the calling task, if the choice is the runtime's: it gets its number, and
-/// the memory that the task has declared for it. `nowait`: its creator goes on, and knows of its
-/// end only later.
+/// Called when the running task creates a region. If the runtime chooses the device, returns a
+/// record with a new region number and the memory that the task has declared. `nowait`: the task
+/// goes on before the region ends.
 pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<AnnouncedRegion> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let stays_resident = || nowait && resident::is_to_stay(here);
@@ -86,9 +87,10 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
     announced
 }
 
-/// Whether a region with this list keeps what it maps. Before a region that was announced to keep
-/// and cannot, all of its data are made valid on the host, so that the list may have to be read
-/// anew. It waits for those before it then.
+/// Returns whether the region leaves resident copies. Suppose that it was announced so, but its
+/// list does not allow that. Then the task waits for the predecessors that leave such copies, and
+/// all resident copies are written back. The caller has to read the list again, because pointers in
+/// it may have been on a device.
 pub fn stays_resident(region: AnnouncedRegion, items: &[MapItem]) -> bool {
     let suits = region.stays_resident && resident::suits(items);
     if region.stays_resident && !suits {

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::memory::{self, AddressOn, Side, side};
 use crate::device_slot::ALIGN;
 use device_trait::DeviceAddress;
-use omp::extension::memory::{self as host, BLOCKS as COUNT, HANDLES};
+use omp::extension::memory::{self as host, HANDLES, LIVE_BLOCKS};
 use omp::target;
 
 /// Whose memory it is.
@@ -94,7 +94,7 @@ fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> Optio
     blocks().insert(block, Block { side, size, allocator });
     // ORDERING: Relaxed; who frees the block has its address from here, by whatever way that orders
     // both.
-    COUNT.fetch_add(1, Ordering::Relaxed);
+    LIVE_BLOCKS.fetch_add(1, Ordering::Relaxed);
     Some(block)
 }
 
@@ -107,7 +107,7 @@ unsafe fn free(block: DeviceAddress) -> bool {
         return false;
     };
     // ORDERING: Relaxed; as above.
-    COUNT.fetch_sub(1, Ordering::Relaxed);
+    LIVE_BLOCKS.fetch_sub(1, Ordering::Relaxed);
     // SAFETY: as the caller says; it came from that device.
     unsafe { memory::free(side, block) };
     true
@@ -162,7 +162,7 @@ unsafe fn resize(block: DeviceAddress, size: usize) -> DeviceAddress {
     }
     blocks().insert(new, Block { side, size, allocator });
     // ORDERING: Relaxed; as in `serve`.
-    COUNT.fetch_add(1, Ordering::Relaxed);
+    LIVE_BLOCKS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: as the caller says.
     unsafe { free(block) };
     new

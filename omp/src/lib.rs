@@ -8,9 +8,10 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`mod@env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
-//! | `start` | what starts when the environment has been read |
+//! | `start` | the functions that the environment calls in modules above it |
+//! | [`exit`], [`group`] | what runs when the program ends; the thread limits of a contention group |
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
-//! | [`storage`], [`tls_blocks`] | which thread-local storage threads run with, and what numbered threads keep |
+//! | [`storage`], [`tls_blocks`], [`stacks`] | which thread-local storage threads run with, the TLS blocks that numbered threads keep from region to region, and smaller teams where memory for stacks is scarce |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
 //! | [`task`], [`queue`], [`team_queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`agents`] | free agents: tasks that threads outside of the team may run |
@@ -29,7 +30,7 @@
 //! | [`report`], [`functions`], [`describe`] | messages to the user, names of functions for them, and what the library is |
 //! | [`extension`] | the extension points |
 //! | [`memory`] | the library's allocator |
-//! | `judging` | what judges of texts share, for tests and fuzzers only |
+//! | `judging` | a limit of time for the tests and fuzzers of parsers |
 pub mod affinity;
 pub mod agents;
 pub mod alloc;

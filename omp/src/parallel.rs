@@ -33,7 +33,7 @@ use super::extension::check;
 use super::extension::offload;
 use super::extension::side::LeagueSide;
 use super::extension::tools;
-use super::extension::tools::kinds::ConstructKind;
+use super::extension::tools::kinds::RegionKind;
 use super::group::Group;
 use super::report;
 use super::stacks;
@@ -131,7 +131,7 @@ impl ForkedRegion {
         {
             plan.partition = Some(partition);
         }
-        tools::region::begins(here, &team, 1, ConstructKind::League);
+        tools::region::begins(here, &team, 1, RegionKind::League);
         Self::enter(team, 0, 0)
     }
 
@@ -154,7 +154,7 @@ impl ForkedRegion {
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
-        tools::region::begins(here, &team, asked_for(here, request), ConstructKind::Parallel);
+        tools::region::begins(here, &team, asked_for(here, request), RegionKind::Parallel);
         Self::enter(team, counted, stacks)
     }
 
@@ -177,7 +177,7 @@ impl ForkedRegion {
         }
         plan.league = (1, 0);
         plan.group = &raw const team.group;
-        tools::region::begins(here, &team, 1, ConstructKind::Target);
+        tools::region::begins(here, &team, 1, RegionKind::Target);
         Self::enter(team, 0, 0)
     }
 

@@ -191,7 +191,7 @@ enum Addressee {
     Senders(Key, u32),
     Parcel(Key, usize, ElementType),
     Reply(AwaitedFuture, u32),
-    Nobody,
+    None,
 }
 
 unsafe extern "C" fn arrived(_: *mut c_void, message: *const BridgeMessage) {
@@ -218,7 +218,7 @@ impl Addressee {
             Self::Senders(key, parts) => undeliverable(key, parts, bytes),
             Self::Parcel(key, takers, kind) => parcels::came(key, takers, &Some(Tray::of(kind, bytes))),
             Self::Reply(wanted, fault) => replied(wanted, fault, bytes),
-            Self::Nobody => {}
+            Self::None => {}
         }
     }
 }
@@ -239,35 +239,35 @@ fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) 
     let addressee = match what {
         CREATE => {
             SERVER.leave(Box::new(move || reply(source, wanted, make(c).map(Some))));
-            Addressee::Nobody
+            Addressee::None
         }
         ALL => {
             ask_all(source, wanted, c != 0);
-            Addressee::Nobody
+            Addressee::None
         }
         PARCEL => {
             let key = Key { rank: a as u32, serial: b, part: c as u32 };
             if e == 0 {
                 parcels::came(key, d as usize, &TrayParcel::None);
-                return Addressee::Nobody;
+                return Addressee::None;
             }
             Addressee::Parcel(key, d as usize, ElementType(f))
         }
         REPLY => Addressee::Reply(wanted, c as u32),
         OVER => {
             credit::operations_ended(source, a, b);
-            Addressee::Nobody
+            Addressee::None
         }
         dist::ask::ALLOCATE..=dist::ask::UNMAP => {
             dist::asked(source, what, wanted, core::array::from_fn(|at| words[3 + at]));
-            Addressee::Nobody
+            Addressee::None
         }
         _ => return ask(source, words, bytes, size),
     };
     match bytes {
         Some(bytes) => {
             addressee.get(bytes);
-            Addressee::Nobody
+            Addressee::None
         }
         None => addressee,
     }
@@ -276,14 +276,14 @@ fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) 
 /// An operation for a task; with the size of its bytes, which may come later.
 fn ask(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) -> Addressee {
     let Some((name, depth, order)) = PersistentOperation::read(words, me()) else {
-        return Addressee::Nobody;
+        return Addressee::None;
     };
     let comes_later = bytes.is_none();
     let refused = match task::find(name) {
         Err(_) => bytes,
         Ok(task) => match task.push(PersistentSource { rank: source, counts: true, depth }, order, bytes) {
             Ok(number) if comes_later => return Addressee::Job(task, number),
-            Ok(_) => return Addressee::Nobody,
+            Ok(_) => return Addressee::None,
             Err(bytes) => bytes,
         },
     };
@@ -297,11 +297,11 @@ fn refuse(source: u32, name: RemoteHandle, order: PersistentOperation, bytes: Op
     match order {
         PersistentOperation::Read(_, _, wanted) => {
             reply(source, wanted, Err(RemoteFault::Stale));
-            return Addressee::Nobody;
+            return Addressee::None;
         }
         PersistentOperation::Fence(of, wanted) => {
             fences::reached(source, wanted, of, Some(RemoteFault::Stale));
-            return Addressee::Nobody;
+            return Addressee::None;
         }
         _ => complain(source, name.id, order, RemoteFault::Stale),
     }
@@ -315,7 +315,7 @@ fn refuse(source: u32, name: RemoteHandle, order: PersistentOperation, bytes: Op
         }
         _ => {}
     }
-    Addressee::Nobody
+    Addressee::None
 }
 
 /// An operation for a task of this rank, asked by this rank, from inside of so many target regions.

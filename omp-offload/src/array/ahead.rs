@@ -44,7 +44,7 @@ pub fn count() -> u64 {
 }
 
 /// See [`ArrayPrefetch::open`].
-const NOBODY: usize = 0;
+const NO_TASK: usize = 0;
 
 /// The block did not come to the device.
 pub(super) fn refused(block: &Range<usize>, device: i32) {
@@ -62,7 +62,7 @@ pub(super) fn copied() {
 pub(super) struct ArrayPrefetch {
     /// Blocks that are on devices when all is done that was made so far, as far as tasks have said.
     plans: BTreeMap<usize, Vec<i32>>,
-    /// Blocks that the host may write, and by which tasks it does; [`NOBODY`] for those whose end
+    /// Blocks that the host may write, and by which tasks it does; [`NO_TASK`] for those whose end
     /// is not known.
     open: BTreeMap<usize, Vec<usize>>,
     /// The blocks of each of these tasks.
@@ -102,7 +102,7 @@ impl ArrayPrefetch {
             task.set_flags(flags.with(OPENS)); // so that its end is noticed
             core::ptr::from_ref(task).addr()
         } else {
-            NOBODY
+            NO_TASK
         };
         for block in blocks {
             self.plans.remove(&block.start);

@@ -47,7 +47,7 @@ use ahead::ArrayPrefetch;
 use device_trait::DeviceFailure;
 use holders::{ArrayUse, Conflict, Holders};
 use omp::env;
-use omp::extension::offload::ENTRIES;
+use omp::extension::offload::TASK_SUBSCRIBERS;
 use omp::lock::Lock;
 use omp::task::TaskFlags;
 use omp::thread::CurrentThread;
@@ -226,7 +226,7 @@ pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), RemoteFaul
     // ORDERING: as above.
     COUNT.fetch_add(1, Ordering::Relaxed);
     // ORDERING: as above.
-    ENTRIES.fetch_add(1, Ordering::Relaxed);
+    TASK_SUBSCRIBERS.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }
 
@@ -256,7 +256,7 @@ pub fn destroy(start: usize) -> Result<Range<usize>, RemoteFault> {
     // ORDERING: Relaxed; see `any`.
     COUNT.fetch_sub(1, Ordering::Relaxed);
     // ORDERING: as above.
-    ENTRIES.fetch_sub(1, Ordering::Relaxed);
+    TASK_SUBSCRIBERS.fetch_sub(1, Ordering::Relaxed);
     Ok(range)
 }
 

@@ -49,7 +49,7 @@ use store::{Roads, Store, free};
 
 pub mod store;
 
-static RESIDENT: Store = Store::new(&offload::COPIES);
+static RESIDENT: Store = Store::new(&offload::RESIDENT_COPIES);
 /// Regions that are created now leave resident copies.
 static ON: AtomicBool = AtomicBool::new(false);
 /// Some regions may have left resident copies.
@@ -97,7 +97,7 @@ pub fn set(on: bool) -> bool {
         if !USED.load(Ordering::Acquire) {
             // ORDERING: Relaxed; as above. A second thread may count it again, and none takes it
             // back.
-            offload::ENTRIES.fetch_add(1, Ordering::Relaxed);
+            offload::TASK_SUBSCRIBERS.fetch_add(1, Ordering::Relaxed);
             // ORDERING: Release, as above.
             USED.store(true, Ordering::Release);
         }

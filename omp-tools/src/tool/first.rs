@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use omp::thread::CurrentThread;
 
-const NOBODY: u64 = 0;
+const NO_THREAD: u64 = 0;
 /// The event has been reported. This is no thread's number: those are even.
 const DONE: u64 = 1;
 /// Bits of a thread's number; above them is the process's generation.
@@ -61,7 +61,7 @@ impl First {
             if by == DONE || by == me {
                 return false;
             }
-            if by != NOBODY && is_of_this_process(by) {
+            if by != NO_THREAD && is_of_this_process(by) {
                 self.wait_for(by);
             // ORDERING: Relaxed, both; it only matters which thread comes first.
             } else if self.0.compare_exchange(by, me, Ordering::Relaxed, Ordering::Relaxed).is_ok() {

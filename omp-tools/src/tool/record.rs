@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
 use crate::trace::{Spans, Thin};
 use omp::extension::side::SideRecord;
-use omp::extension::tools::kinds::ConstructKind;
+use omp::extension::tools::kinds::RegionKind;
 use omp::task::{Task, TaskFlags};
 use omp::team::Team;
 use omp::thread::Thread;
@@ -177,10 +177,10 @@ pub struct TeamRecord {
     /// Behind which call of the program the region was forked.
     pub code: Cell<usize>,
     /// What the region is.
-    pub kind: Cell<ConstructKind>,
+    pub kind: Cell<RegionKind>,
 }
 
-const _: () = assert!(ConstructKind::Parallel as u32 == 0);
+const _: () = assert!(RegionKind::Parallel as u32 == 0);
 
 // SAFETY: numbers, and the first of the kinds.
 unsafe impl SideRecord for TeamRecord {}
@@ -226,7 +226,7 @@ pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
     let mut team = task.team();
     loop {
         let forking = team.thread(0)?.implicit.parent()?;
-        if of_team(team).kind.get() == ConstructKind::Target {
+        if of_team(team).kind.get() == RegionKind::Target {
             return construct_of(forking);
         }
         team = forking.team();

@@ -112,7 +112,7 @@ impl Drop for Agents {
             let thread = *record.get_mut();
             if !thread.is_null() {
                 // SAFETY: an agent that has left.
-                tools::region::worker_is_freed(unsafe { &*thread });
+                tools::region::member_is_freed(unsafe { &*thread });
                 // SAFETY: `fill` made it from a Box, and no thread uses it any more.
                 drop(unsafe { Box::from_raw(thread) });
             }
@@ -312,13 +312,13 @@ fn leave(agents: &Agents, count: u32) {
 pub fn dismiss(team: &Team) {
     let Some(agents) = team.agents() else { return };
     // ORDERING: Acquire, pairs with `leave` and `AgentCaller`.
-    let has_nobody = || agents.present.0.load(Ordering::Acquire) == 0;
-    if has_nobody() {
+    let none_present = || agents.present.0.load(Ordering::Acquire) == 0;
+    if none_present() {
         return;
     }
     let ready = || {
         take_back(agents);
-        has_nobody()
+        none_present()
     };
     ult::sched::wait(&Wait::until(&ready).spinning(Spin::POLLING).finished());
 }

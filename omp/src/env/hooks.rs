@@ -1,4 +1,4 @@
-//! What rooms above the environment do when the settings have been read.
+//! Functions of modules above the environment that the environment calls.
 //!
 //! What lives here: the hooks, and the calls of them. What does not: any of the functions behind them
 //! ([`crate::start`] names them). The linker finds the hooks, as it finds the extensions
@@ -11,11 +11,12 @@ use super::types::PolicyName;
 /// The functions behind the hooks.
 pub struct SettingsHooks {
     /// The settings have just been read, by one thread of the process. Other threads wait for it,
-    /// also in signal handlers. It may print, and starts nothing.
+    /// also in signal handlers. The function may print, and must not start anything.
     pub read: fn(&Settings),
     /// The first call of [`super::settings`] starts what the settings ask for, once.
     pub started: fn(&Settings),
-    /// Returns the placement policy that a text names, see [`policy`].
+    /// Returns the placement policy that a text names, see [`policy`]. Called while the environment
+    /// is read.
     pub policy: fn(&str) -> Result<PolicyName, String>,
 }
 

@@ -1,7 +1,7 @@
 //! The tables of settings. A group of settings has its table in the file of its kind, one row per
 //! setting; [`settings!`] makes of it the structure, its reading, its lines of
-//! `OMP_DISPLAY_ENV=verbose`, and what is done about files that values name. What a variable means
-//! to users, and what is tried on it, is its row in `libomp-shim/variables.tsv`.
+//! `OMP_DISPLAY_ENV=verbose`, and what is done about files that values name. Its row in
+//! `libomp-shim/variables.tsv` says what a variable means to users, and which values are tried on it.
 //!
 //! A row is a field, and how it comes about:
 //!
@@ -21,7 +21,8 @@
 //!   names are written: `shown(VARIABLE: function, ...)`.
 //! * `file(names => anchor)`: the value may name a file. `names` says of a text whether it does:
 //!   such a value is not read in a program that gained rights ([`super::rights`]). `anchor` makes
-//!   the name absolute. Behind `by`: `file(VARIABLE: names)`.
+//!   the name absolute. Behind `by`: `file(VARIABLE: names)`; there the expression makes the name
+//!   absolute itself.
 //!
 //! Rejected: code that `build.rs` makes of `variables.tsv`. Its cells would hold expressions, which
 //! neither the compiler nor an editor would show where they are wrong.

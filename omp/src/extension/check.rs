@@ -1,13 +1,14 @@
 //! Events for checks of the program (`GANGWAY_CHECK`).
 //!
 //! What lives here: the events, and the small functions that the rest of `omp` and the fronts call.
-//! Each function asks one bit of [`ult::watch`], and calls the extension only where the bit is set.
+//! Each function asks one bit of [`ult::watch`] first, but those of locks and of the ends of waits.
 //! What does not: what follows from the events.
 //!
-//! The contract of all events: an event is about the calling thread. No lock of the runtime is held
-//! but that of a set of `mutexinoutset`. What a reference names is alive during the call. The
-//! extension may allocate and take locks of its own. It may not wait for other OpenMP threads, call
-//! constructs, or unwind. A pointer `location` is null or the constant `ident_t` of clang's code.
+//! The contract of all events: the calling thread causes the event. That of a mutex, or of a
+//! fulfilment, may concern a task of another thread. No lock of the runtime is held but that of a
+//! set of `mutexinoutset`. What a reference names is alive during the call. The extension may
+//! allocate and take locks of its own. It may not wait for other OpenMP threads, call constructs,
+//! or unwind. A pointer `location` is null or the constant `ident_t` of clang's code.
 //!
 //! Locks ask no bit. Those that were made while checks were active carry a bit in their own word
 //! ([`super::super::lock`]), and only for those the events of locks are called.
@@ -88,7 +89,7 @@ pub enum MessageEnd {
 }
 
 impl MessageEnd {
-    /// Of its number: that of `ompx.h`, and that in messages.
+    /// Returns the end with this number, which `ompx.h` and messages use.
     pub fn from_number(number: i32) -> Self {
         match number {
             0 => Self::Receives,
@@ -127,8 +128,8 @@ pub trait Check: Sync {
 
     // ---- `mutexinoutset` ------------------------------------------------------
 
-    /// The running task makes a node, by address, that has to acquire mutexes: for `task`, or, where
-    /// there is none, to wait itself.
+    /// The running task makes the node at this address. The node has to acquire mutexes before
+    /// `task` may start. `None`: the running task itself waits for them.
     fn mutexes_wanted(&self, _node: usize, _task: Option<&Task>) {}
     /// The node has acquired the mutex, by address (`has`), or stands in line for it.
     fn mutex_reached(&self, _node: usize, _mutex: usize, _has: bool) {}
@@ -139,7 +140,8 @@ pub trait Check: Sync {
 
     /// The running code makes a detachable task.
     fn event_made(&self, _task: NonNull<Task>, _location: *const c_void) {}
-    /// The event of the task, by address, is fulfilled, or the task will not wait for it.
+    /// The event of the task, by address, is about to be fulfilled, or the task will not wait for
+    /// it.
     fn event_fulfilled(&self, _task: usize) {}
 
     // ---- locks, by address ------------------------------------------------------
@@ -236,7 +238,8 @@ impl Drop for NotedWait {
     }
 }
 
-/// The running task waits for that until what this returns is dropped ([`Check::wait_begins`]).
+/// The running task begins to wait for that ([`Check::wait_begins`]). The wait ends when what this
+/// returns is dropped.
 #[inline(always)]
 pub(crate) fn wait_begins(what: impl FnOnce() -> WaitTarget) -> NotedWait {
     NotedWait(if is_active() { notify(move |check| check.wait_begins(what())) } else { 0 })

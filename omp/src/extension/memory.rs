@@ -35,13 +35,13 @@ pub trait DeviceMemory: Sync {
     unsafe fn free(&self, block: usize) -> bool;
 }
 
-/// How many blocks devices have given out here. Devices write it.
-pub static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+/// How many blocks of devices have been given out here and not been freed. Devices write it.
+pub static LIVE_BLOCKS: AtomicUsize = AtomicUsize::new(0);
 
 fn are_there() -> bool {
     // ORDERING: Relaxed; a thread that has the address of a block has it by a way that orders the
     // count before it.
-    BLOCKS.load(Ordering::Relaxed) != 0
+    LIVE_BLOCKS.load(Ordering::Relaxed) != 0
 }
 
 fn devices() -> Option<&'static dyn DeviceMemory> {

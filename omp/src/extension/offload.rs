@@ -24,7 +24,7 @@ pub trait Offload: Sync {
     /// calling thread is no OpenMP thread yet, and other threads wait for it.
     fn starts(&self) {}
 
-    /// See [`host_looks`]. Some device has a copy ([`COPIES`]). The running thread may wait here.
+    /// See [`host_looks`]. Some device has a copy ([`RESIDENT_COPIES`]). The running thread may wait here.
     fn host_looks(&self) {}
 
     /// Returns the placement policy that a text names. Any thread; the environment may not have been
@@ -105,7 +105,7 @@ impl Offload for NoOffload {}
 
 /// How many data of the program have copies on devices that only [`Offload::host_looks`] brings
 /// back. Devices write it.
-pub static COPIES: AtomicUsize = AtomicUsize::new(0);
+pub static RESIDENT_COPIES: AtomicUsize = AtomicUsize::new(0);
 
 /// The runtime starts.
 pub fn starts() {
@@ -119,7 +119,7 @@ pub fn host_looks() {
     // ORDERING: Acquire, pairs with the Release by devices: a thread that finds no data finds the
     // host's bytes written. The caller knows of the end, so it also sees the copies that were kept
     // before that end.
-    if COPIES.load(Ordering::Acquire) != 0 {
+    if RESIDENT_COPIES.load(Ordering::Acquire) != 0 {
         looks();
     }
 }
@@ -130,17 +130,17 @@ fn looks() {
     linked().offload.host_looks();
 }
 
-/// How many reasons devices have to hear of each task with dependences before it is made. Devices
-/// write it.
-pub static ENTRIES: AtomicUsize = AtomicUsize::new(0);
+/// How many parts of the devices want to hear of each task with dependences before it is submitted.
+/// Devices write it.
+pub static TASK_SUBSCRIBERS: AtomicUsize = AtomicUsize::new(0);
 
-/// A task with dependences is about to enter the table of its generating task, which is the running
+/// A task with dependences is about to be submitted by its generating task, which is the running
 /// one. While devices have no reason to hear of it, this costs one load.
 #[inline(always)]
 pub fn task_enters(here: CurrentThread, task: &Task, items: &(impl Iterator<Item = Dependence> + Clone)) {
     // ORDERING: Relaxed; a thread that gave devices a reason knows of it, and so does a thread that
     // makes tasks behind that.
-    if ENTRIES.load(Ordering::Relaxed) != 0 {
+    if TASK_SUBSCRIBERS.load(Ordering::Relaxed) != 0 {
         enters(here, task, &|each| items.clone().for_each(each));
     }
 }

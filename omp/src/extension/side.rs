@@ -1,11 +1,12 @@
 //! What extensions keep with things of the host: memory that the host provides and does not look
 //! into.
 //!
-//! What lives here: [`SideBlock`], which is part of a thread, a team or a task, and [`BeginToken`], which
-//! lies on the stack between the begin of something and its end. What does not: what is in them.
+//! What lives here: [`SideBlock`], which is part of a thread, a team or a task; [`BeginToken`],
+//! which lies on the stack between the begin of something and its end; and the words that are kept
+//! with dependence nodes and with tasks that others wait for. What does not: what is in them.
 //!
-//! Both are bytes of a fixed size, and an extension reads them as a record of its own. Whether the
-//! record fits is checked when the extension is compiled.
+//! Blocks and tokens are bytes of a fixed size, and an extension reads them as a record of its own.
+//! Whether the record fits is checked when the extension is compiled.
 //!
 //! Rejected: boxes of a trait. Each thread, team and task would allocate one, or have a branch for
 //! the case that it has none.
@@ -21,8 +22,8 @@ pub struct NodeMark(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuedWork(pub [u64; 2]);
 
-/// What the extension keeps of a task that others wait for, and which may be gone when that is
-/// reported.
+/// A copy of what tools need to report that another task waits for this one, which may be freed by
+/// then.
 #[derive(Clone, Copy, Default)]
 pub struct TaskMark {
     /// The extension's.
@@ -37,9 +38,9 @@ pub struct TaskMark {
 /// Bytes that are all zero are a valid value.
 pub unsafe trait SideRecord: Sized {}
 
-/// So many words for a record of an extension. They are zero when the thing begins that they belong
-/// to. The host neither reads nor writes them, except for the first word of some
-/// ([`TaskSide`], [`ThreadSide`]).
+/// So many words for a record of an extension. All words are zero when the thing is allocated that
+/// they belong to. The host does not clear them when it uses the thing again. The host neither
+/// reads nor writes them, except for the first word of some ([`TaskSide`], [`ThreadSide`]).
 #[repr(C, align(16))]
 pub struct SideBlock<const WORDS: usize>(UnsafeCell<[u64; WORDS]>);
 

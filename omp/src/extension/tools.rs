@@ -23,8 +23,10 @@
 //! task and on its stack, unless its method says otherwise. The running code holds no lock of the
 //! host. The method may block for a short time, allocate, and ask. It may not wait for other OpenMP
 //! threads, execute constructs, or unwind. Threads, teams and tasks that it gets live until it
-//! returns. Where two methods are a begin and an end, the second is called if and only if the first
-//! was, even if the extension came or went in between.
+//! returns. A method for an end that gets a token, or that belongs to a region with
+//! `Plan::notified`, is called exactly for the begins that were reported. Other ends are reported
+//! if the extension is active at that moment: their begins may be missing, and an end may never
+//! come.
 
 use core::cell::Cell;
 use core::ffi::c_char;
@@ -55,7 +57,7 @@ pub mod wait;
 pub mod work;
 
 use device::{DeviceCopy, DeviceOp, ToolMapping, ToolTarget};
-use kinds::{Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
+use kinds::{Chunk, RegionKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork};
 
 /// The bits of tools and of the trace.
 const WATCHES: u32 = super::TOOL_WATCHES | super::TRACE_WATCHES;
@@ -67,19 +69,19 @@ pub fn is_on() -> bool {
 }
 
 /// No thread has looked for a tool yet, and one is wanted as far as is known.
-static MAY_COME: AtomicBool = AtomicBool::new(true);
+static SEARCH_PENDING: AtomicBool = AtomicBool::new(true);
 
 /// May there be a tool that no thread has looked for yet? One load.
 #[inline(always)]
-pub fn may_come() -> bool {
+pub fn is_search_pending() -> bool {
     // ORDERING: Relaxed; a thread that asks once too often finds that it has been looked for.
-    MAY_COME.load(Ordering::Relaxed)
+    SEARCH_PENDING.load(Ordering::Relaxed)
 }
 
 /// The tool of the process has started, or there is none.
-pub fn has_come() {
-    // ORDERING: Relaxed; see `may_come`.
-    MAY_COME.store(false, Ordering::Relaxed);
+pub fn search_done() {
+    // ORDERING: Relaxed; see `is_search_pending`.
+    SEARCH_PENDING.store(false, Ordering::Relaxed);
 }
 
 /// The settings have just been read.
@@ -106,9 +108,9 @@ pub trait Tools: Sync {
     /// yet, and others wait for it.
     fn settings_read(&self, settings: &Settings) {}
     /// The calling thread has just become an initial thread. The extension looks for a tool, once in
-    /// the process, and starts it. It calls [`has_come`] then.
+    /// the process, and starts it. It calls [`search_done`] then.
     fn look_for_tool(&self) {
-        has_come();
+        search_done();
     }
     /// May [`Tools::look_for_tool`] find a tool? Any thread may ask, which need not be OpenMP's; it
     /// may be in a signal handler or in an allocation.
@@ -132,7 +134,7 @@ pub trait Tools: Sync {
     fn region_source(&self, location: *const c_char) {}
     /// A region has been planned, which asked for `wanted` threads. By the forking thread, before the
     /// team starts.
-    fn region_begins(&self, here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {}
+    fn region_begins(&self, here: CurrentThread, team: &Team, wanted: u32, kind: RegionKind) {}
     /// A league of `teams` teams is about to begin.
     fn league_begins(&self, here: CurrentThread, teams: u32, side: &LeagueSide) {}
     /// All its teams have ended.
@@ -181,8 +183,8 @@ pub trait Tools: Sync {
     fn task_waits_for(&self, first: TaskMark, second: &Task) {}
     /// `thread` begins `task`, or goes on with its next part. The task is not the running one yet.
     fn task_begins(&self, thread: &Thread, task: &Task) {}
-    /// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the
-    /// running one no more, and not complete yet.
+    /// The code of `task`, or one part of it, has ended on `thread` in this way. The task is still
+    /// the running task, and it is not complete yet.
     fn task_ends(&self, thread: &Thread, task: &Task, status: TaskStatus) {}
     /// The program's own code runs `task`, between two calls.
     fn task_is_called_by_program(&self, task: &Task) {}

@@ -30,7 +30,8 @@ pub(super) fn allowed(thread: &Thread, task: &Task) -> bool {
         || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
-/// Does a task of the thread wait for something outside, so that it may start any other?
+/// Does a task of the thread wait for a condition outside of the runtime, such as a message? Then
+/// the thread may start any task.
 #[inline]
 pub fn is_loose(thread: &Thread) -> bool {
     // SAFETY: own thread only: asked in its name.

@@ -279,8 +279,8 @@ pub(super) fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     steal_from_agents(thread)
 }
 
-/// Takes the oldest task of a free agent's deque. Each task there is a child of a task that the
-/// agent has run.
+/// Takes the oldest task of a free agent's deque. Each task there is a child or a successor of a
+/// task that the agent has run.
 pub(super) fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
     let team = thread.team();
     let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread));

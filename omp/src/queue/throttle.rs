@@ -1,7 +1,7 @@
-//! Throttling: a thread that makes tasks runs some, where there are enough of them.
+//! Throttling: a thread that has queued many tasks runs some of them itself.
 //!
-//! What lives here, too: tasks that a thread runs on the stack of the running one. What does not: the
-//! search for tasks ([`super::search`]).
+//! What lives here, too: tasks that a thread runs on the stack of the running task. What does not:
+//! the search for tasks ([`super::search`]).
 
 use ult::sched::{SearchScope, Wait};
 
@@ -191,9 +191,9 @@ pub fn run_some(here: CurrentThread, count: usize) {
 }
 
 /// Runs the tasks that the free agent `here.thread` may start, by plain calls on its own stack.
-/// Starts no more tasks when none is left, when another context waits for this worker, or when a
-/// task of the agent was suspended. Then it waits until every task that the agent has begun has
-/// ended.
+/// Stops when no task is left, when another context waits for this worker, or when a task of the
+/// agent was suspended. Then it waits until every task that the agent has begun has ended; that
+/// wait may run further tasks.
 pub fn run_all(here: CurrentThread) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();

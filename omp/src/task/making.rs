@@ -35,7 +35,8 @@ impl Task {
         }
     }
 
-    /// [`Task::allocate`] for a task of the program, of which tools may not want to hear.
+    /// [`Task::allocate`] for a task of the program. It gets a side block only if tools want to be
+    /// notified of it.
     pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         if tools::task::is_wanted(here) {
             Self::allocate_with_side(here, payload, run, flags)
@@ -97,15 +98,15 @@ impl Task {
         });
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
-        let is_awaited =
+        let has_requests =
             parent.flags().has_any(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS));
-        let flags = if is_awaited { self.is_awaited(here, flags) } else { flags };
+        let flags = if has_requests { self.apply_child_requests(here, flags) } else { flags };
         self.flags.set(flags.with(TaskFlags::EXPLICIT).with(inherited));
     }
 
     /// Applies what the parent has requested for its next children; returns the child's properties.
     #[cold]
-    fn is_awaited(&self, here: CurrentThread, flags: TaskFlags) -> TaskFlags {
+    fn apply_child_requests(&self, here: CurrentThread, flags: TaskFlags) -> TaskFlags {
         let parent = here.task;
         if parent.flags().has(TaskFlags::RECORDS) {
             taskgraph::made(parent);

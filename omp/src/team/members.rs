@@ -42,7 +42,7 @@ impl Team {
             let thread = slot.swap(ptr::null_mut(), Ordering::Acquire);
             if !thread.is_null() {
                 // SAFETY: a member, which has left.
-                tools::region::worker_is_freed(unsafe { &*thread });
+                tools::region::member_is_freed(unsafe { &*thread });
                 // SAFETY: `attach` made it from a Box; the member has left.
                 drop(unsafe { Box::from_raw(thread) });
             }
@@ -173,12 +173,12 @@ impl Team {
     /// Closes the last region, so that its members, which have arrived at the join, may leave. For
     /// thread 0.
     fn close(&self) {
-        let has_nobody = if self.kind == TeamKind::Ults {
+        let has_none_to_release = if self.kind == TeamKind::Ults {
             self.present() == 0
         } else {
             !self.plan().keeps && !self.plan().notified
         };
-        if has_nobody {
+        if has_none_to_release {
             return; // the members have left, or wait for the next region
         }
         // ORDERING: Relaxed; only the forking thread writes the epoch.

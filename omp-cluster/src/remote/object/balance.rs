@@ -78,7 +78,7 @@ impl BalanceState {
     }
 
     /// An object has come.
-    fn has_come(&mut self) {
+    fn search_done(&mut self) {
         self.due = self.due.saturating_sub(1);
         self.seeker.thief.region_came(None);
     }
@@ -222,9 +222,9 @@ pub fn announced(source: u32) {
 }
 
 /// An object has come: there may be more.
-pub fn has_come() {
+pub fn search_done() {
     let Some(cluster) = cluster().filter(|cluster| cluster.ranks > 1) else { return };
-    with(cluster, BalanceState::has_come);
+    with(cluster, BalanceState::search_done);
 }
 
 #[cfg(test)]
@@ -238,11 +238,11 @@ mod tests {
         state.seeker.thief.asks();
         state.is_answered(2, 2);
         assert!(!state.may_ask());
-        state.has_come();
+        state.search_done();
         assert!(!state.may_ask(), "one is still to come");
-        state.has_come();
+        state.search_done();
         assert!(state.may_ask());
-        state.has_come();
+        state.search_done();
         state.seeker.thief.asks();
         state.is_answered(2, 1);
         assert!(!state.may_ask(), "one that nobody had promised does not count");

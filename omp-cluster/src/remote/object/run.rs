@@ -219,7 +219,7 @@ pub fn arrived(object: RemoteHandle, bytes: Bytes, place: ModuleAddress) {
             }
             entry.review(me() as u32)
         });
-        balance::has_come();
+        balance::search_done();
         act(object, next);
     };
     if ObjectData::is_made_by_program(place) {

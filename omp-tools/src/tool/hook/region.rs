@@ -13,7 +13,7 @@ use super::super::{code, notify, unique_id};
 use super::{enter, leave, put_state, state};
 use omp::extension::side::{LeagueSide, SideRecord};
 use omp::extension::tools;
-use omp::extension::tools::kinds::{ConstructKind, SyncKind, ToolEndpoint};
+use omp::extension::tools::kinds::{RegionKind, SyncKind, ToolEndpoint};
 use omp::team::{Team, TeamKind};
 use omp::thread::{CurrentThread, Thread};
 
@@ -38,7 +38,7 @@ pub fn root_begins(here: CurrentThread) {
     let team = here.team();
     record::of_thread(here.thread).id.set(unique_id());
     notify(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
-    new_region(team, ConstructKind::Parallel, 0);
+    new_region(team, RegionKind::Parallel, 0);
     put_state(here.thread, state::SERIAL, 0);
     task_begins(here.thread);
 }
@@ -50,17 +50,17 @@ pub fn root_ends(here: CurrentThread) {
     record::of_thread(here.thread).id.set(0);
 }
 
-/// The generation of the process to which the two above belong; [`NOBODYS`] before a worker has
+/// The generation of the process to which the two above belong; [`NO_PROCESS`] before a worker has
 /// begun.
-static GENERATION: AtomicU32 = AtomicU32::new(NOBODYS);
-const NOBODYS: u32 = u32::MAX;
+static GENERATION: AtomicU32 = AtomicU32::new(NO_PROCESS);
+const NO_PROCESS: u32 = u32::MAX;
 
 /// Do the list and the count belong to a parent of this process? Its threads are not here, and one
 /// of them may have held the lock.
 fn is_of_parent() -> bool {
     // ORDERING: Relaxed; the threads of a process write one number.
     let generation = GENERATION.load(Ordering::Relaxed);
-    generation != NOBODYS && generation != ult::sys::fork::generation()
+    generation != NO_PROCESS && generation != ult::sys::fork::generation()
 }
 
 /// Reports the begin of the member's thread, before its first region.
@@ -139,10 +139,10 @@ pub fn end_all(here: CurrentThread) {
 // ---- regions ----------------------------------------------------------------
 
 /// A region begins.
-pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
+pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: RegionKind) {
     let caller = code::caller();
     new_region(team, kind, caller.address);
-    if kind == ConstructKind::Parallel {
+    if kind == RegionKind::Parallel {
         enter(here.task, caller);
         let site = EventSite::at(here, caller.address);
         notify(|consumer| consumer.parallel_begin(&site, team, wanted));
@@ -180,7 +180,7 @@ pub fn league_ends(here: CurrentThread, side: &LeagueSide) {
     leave(here.task);
 }
 
-fn new_region(team: &Team, kind: ConstructKind, code: usize) {
+fn new_region(team: &Team, kind: RegionKind, code: usize) {
     let record = record::of_team(team);
     record.data.set(0);
     record.id.set(unique_id());
@@ -215,7 +215,7 @@ pub fn primary_leaves(here: CurrentThread, team: &Team) {
 
 /// The forking task goes on.
 pub fn ended(here: CurrentThread, team: &Team) {
-    if record::of_team(team).kind.get() == ConstructKind::Parallel {
+    if record::of_team(team).kind.get() == RegionKind::Parallel {
         let site = EventSite::at(here, record::of_team(team).code.get());
         notify(|consumer| consumer.parallel_end(&site, team));
         leave(here.task);
@@ -253,8 +253,8 @@ pub fn member_leaves(thread: &Thread) {
 
 fn barrier_kind(team: &Team) -> Option<SyncKind> {
     match record::of_team(team).kind.get() {
-        ConstructKind::Parallel => Some(SyncKind::Parallel),
-        ConstructKind::League | ConstructKind::Target => None,
+        RegionKind::Parallel => Some(SyncKind::Parallel),
+        RegionKind::League | RegionKind::Target => None,
     }
 }
 

@@ -12,7 +12,7 @@ use omp::env::Settings;
 use omp::extension::side::{BeginToken, LeagueSide};
 use omp::extension::tools::device::{DeviceCopy, DeviceOp, ToolMapping, ToolTarget};
 use omp::extension::tools::kinds::{
-    Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
+    Chunk, RegionKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
 };
 use omp::extension::tools::{TaskMark, Tools};
 use omp::task::Task;
@@ -57,7 +57,7 @@ impl Tools for ToolHooks {
         trace::note_region(location);
     }
 
-    fn region_begins(&self, here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
+    fn region_begins(&self, here: CurrentThread, team: &Team, wanted: u32, kind: RegionKind) {
         region::begins(here, team, wanted, kind);
     }
 

@@ -13,7 +13,7 @@ use omp::depend::{Dependence, DependenceKind};
 use omp::extension::tools::TaskMark;
 use omp::extension::tools::device::{DeviceOp, ToolDevice, ToolMapping, ToolTarget};
 use omp::extension::tools::kinds::{
-    Chunk, ConstructKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
+    Chunk, RegionKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
 };
 use omp::task::{Task, TaskFlags};
 use omp::team::Team;
@@ -125,8 +125,8 @@ pub fn code(site: &EventSite) -> *const c_void {
 /// The kind of a task, as the flags that tools get.
 pub fn flags_of(task: &Task) -> u32 {
     if !task.is_explicit() {
-        let initial = record::is_root(task.team())
-            || record::of_team(task.team()).kind.get() != ConstructKind::Parallel;
+        let initial =
+            record::is_root(task.team()) || record::of_team(task.team()).kind.get() != RegionKind::Parallel;
         let alone = if task.team().size() == 1 { task_flag::UNDEFERRED } else { 0 };
         return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT | alone };
     }

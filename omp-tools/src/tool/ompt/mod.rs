@@ -60,7 +60,7 @@ pub fn start() {
             initialize(search::find());
         }
         STARTER.store(0, Ordering::Relaxed);
-        tools::has_come();
+        tools::search_done();
     });
 }
 

@@ -39,17 +39,17 @@ pub enum ToolTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ToolDataOp {
-    /// There is some for host storage, or for the program.
+    /// Memory is allocated, for host storage or for the program.
     Allocate = 1,
-    /// It gets bytes, of the host or of another device.
+    /// Bytes of the host or of another device are copied to the memory.
     ToDevice = 2,
-    /// The host gets its bytes.
+    /// Bytes of the memory are copied to the host.
     FromDevice = 3,
-    /// It is given back.
+    /// The memory is freed.
     Delete = 4,
-    /// It becomes the copy of host storage.
+    /// The memory becomes the copy of host storage.
     Associate = 5,
-    /// It is that no more.
+    /// The memory is no longer the copy of host storage.
     Disassociate = 6,
 }
 
@@ -172,7 +172,8 @@ fn op_begins_cold(op: DeviceOp) -> Option<DeviceBegun> {
     Some(begun)
 }
 
-/// It is begun. Memory that was allocated is at `address`.
+/// The call that starts the operation has returned; a copy may still be under way. Memory that was
+/// allocated is at `address`.
 #[inline(always)]
 pub fn op_ends(begun: Option<DeviceBegun>, address: impl FnOnce() -> usize) {
     if let Some(begun) = begun {

@@ -4,8 +4,8 @@
 /// Calls `function(first, second)` from a frame whose base it writes to `exit` before.
 ///
 /// # Safety
-/// A function of the C calling convention that takes no more than these arguments, and what it asks
-/// of them; `exit` may be written.
+/// `function` has the C calling convention and takes at most these two arguments, which are what it
+/// requires. `exit` may be written.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn call(

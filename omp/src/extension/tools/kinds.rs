@@ -1,5 +1,5 @@
-//! What is reported to tools: kinds of constructs, and what becomes of them. Numbers are those of OMPT
-//! (OpenMP 5.2 §19.4.4), so that nothing has to be translated.
+//! What is reported to tools: kinds of constructs, and what becomes of them. Where an enumeration
+//! has numbers they are those of OMPT (OpenMP 5.2 §19.4.4), so that nothing has to be translated.
 
 /// Which end of something is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,9 +11,9 @@ pub enum ToolEndpoint {
     End = 2,
 }
 
-/// Kinds of teams.
+/// Kinds of regions, by their teams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConstructKind {
+pub enum RegionKind {
     /// That of a `parallel` region.
     Parallel,
     /// An initial team of a league.
@@ -98,7 +98,7 @@ pub enum ToolMutex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum TaskStatus {
-    /// The task is complete.
+    /// Its body has ended, and it waits for no event.
     Complete = 1,
     /// `taskyield`.
     Yield = 2,
@@ -110,7 +110,7 @@ pub enum TaskStatus {
     EarlyFulfill = 5,
     /// Its event has come after the end of its body.
     LateFulfill = 6,
-    /// It waits.
+    /// The thread leaves the task, which is not complete: it waits, or one part of it has ended.
     Switch = 7,
     /// A `taskwait` with dependences that was a task for tools is over.
     TaskwaitComplete = 8,

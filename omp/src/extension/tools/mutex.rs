@@ -3,7 +3,7 @@
 use ult::watch;
 
 use super::kinds::ToolMutex;
-use super::{is_on, linked, may_come};
+use super::{is_on, is_search_pending, linked};
 use crate::lock::Lock;
 
 /// Takes `lock`, with or without a watcher.
@@ -81,7 +81,7 @@ fn released_cold(kind: ToolMutex, id: usize, left: u32) {
 /// A lock is made. This may be the first call of the program: tools begin here.
 #[inline]
 pub fn made(kind: ToolMutex, hint: u32, id: usize) {
-    if is_on() || may_come() {
+    if is_on() || is_search_pending() {
         made_cold(kind, hint, id);
     }
 }

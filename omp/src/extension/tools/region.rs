@@ -7,7 +7,7 @@
 use core::ffi::c_char;
 
 use super::super::side::LeagueSide;
-use super::kinds::ConstructKind;
+use super::kinds::RegionKind;
 use super::{is_on, linked};
 use crate::team::record::Team;
 use crate::thread::current::CurrentThread;
@@ -45,16 +45,16 @@ fn agent_begins_cold(thread: &Thread) {
     linked().tools.agent_begins(thread);
 }
 
-/// The record of a member that has left is about to be freed.
+/// The record of a member or a free agent that has left is about to be freed.
 #[inline]
-pub fn worker_is_freed(thread: &Thread) {
+pub fn member_is_freed(thread: &Thread) {
     if thread.tools.is_known() && thread.num() != 0 {
-        worker_is_freed_cold(thread);
+        member_is_freed_cold(thread);
     }
 }
 
 #[cold]
-fn worker_is_freed_cold(thread: &Thread) {
+fn member_is_freed_cold(thread: &Thread) {
     linked().tools.member_is_freed(thread);
 }
 
@@ -74,10 +74,10 @@ fn note_source_cold(location: *const c_char) {
     linked().tools.region_source(location);
 }
 
-/// A team for a region has been planned, which asked for `wanted` threads. By the forking thread,
-/// before it starts.
+/// The forking thread has planned a team, which has not started. The region asked for `wanted`
+/// threads.
 #[inline(always)]
-pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
+pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: RegionKind) {
     let notified = is_on();
     // SAFETY: we are the forking thread and the team is between regions.
     let plan = unsafe { team.plan_mut() };
@@ -91,7 +91,7 @@ pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind
 
 #[cold]
 #[inline(never)]
-fn begins_cold(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
+fn begins_cold(here: CurrentThread, team: &Team, wanted: u32, kind: RegionKind) {
     linked().tools.region_begins(here, team, wanted, kind);
 }
 

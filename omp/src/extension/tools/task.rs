@@ -1,9 +1,9 @@
 //! Explicit tasks.
 //!
 //! A task is *reported* if it is an implicit one, or has a side block
-//! ([`Task::is_reported`]). The extension says which of the tasks that are made have one. Of the
-//! others it only hears that they were made, began, and, if they have properties of the extension
-//! ([`TaskFlags::EXTENSIONS`]), ended.
+//! ([`Task::is_reported`]). The extension says which of the tasks that are made have one. Of other
+//! tasks the host reports the creation, the begin, discarding, fulfilment and edges. It reports the
+//! end only if the task has properties of the extension ([`TaskFlags::EXTENSIONS`]).
 
 use core::ffi::c_char;
 use core::ptr::NonNull;
@@ -217,8 +217,8 @@ fn yields_cold(here: CurrentThread, run: impl FnOnce()) {
     linked().tools.yield_ends(here);
 }
 
-/// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the
-/// running one no more, and not complete yet.
+/// The code of `task`, or one part of it, has ended on `thread` in this way. The task is still the
+/// running task, and it is not complete yet.
 #[inline(always)]
 pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> TaskStatus) {
     if is_on() && (task.is_reported() || task.flags().has_any(TaskFlags::EXTENSIONS)) {
@@ -232,7 +232,7 @@ fn ended_cold(thread: &Thread, task: &Task, status: TaskStatus) {
     linked().tools.task_ends(thread, task, status);
 }
 
-/// The event of `task` has been fulfilled, by the running code.
+/// The event of `task` is about to be fulfilled, by the running code.
 #[inline]
 pub fn fulfilled(task: &Task, body_is_done: bool) {
     if is_on() {
