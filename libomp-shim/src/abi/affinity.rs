@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use ult::kernel_state::{self, Affinity};
 use ult::tls_block::{self, TlsBlock};
 
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::thread::{failed, gettid};
 
 /// The other OpenMP thread that the number `tid` means.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
     bytes: usize,
     mask: *mut c_void,
 ) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_getaffinity_np");
+    library_next! { NEXT = c"pthread_getaffinity_np"; }
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
         if let Some(tid) = number(thread) {
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
 /// donor where the thread runs with one's.
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_getcpu() -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"sched_getcpu");
+    library_next! { NEXT = c"sched_getcpu"; }
     if ult::worker::tls_block_in_force().is_some_and(TlsBlock::is_of_a_donor) {
         return ult::sys::thread::processor_and_node().0 as c_int;
     }

@@ -10,7 +10,7 @@
 use core::ffi::{c_int, c_void};
 use core::mem::transmute;
 
-use super::next::LibraryNext;
+use super::next::library_next;
 
 type Handler = Option<unsafe extern "C" fn()>;
 type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn __register_atfork(
     child: Handler,
     object: *mut c_void,
 ) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"__register_atfork");
+    library_next! { NEXT = c"__register_atfork"; }
     omp::root::register_fork_handlers();
     // SAFETY: the caller's arguments; the next definition is the C library's, with this signature.
     match unsafe { transmute::<*const c_void, Option<Register>>(NEXT.address()) } {

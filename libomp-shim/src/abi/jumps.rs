@@ -7,7 +7,7 @@ use core::mem::{offset_of, transmute};
 
 use ult::signals::actions;
 
-use super::next::LibraryNext;
+use super::next::{LibraryNext, library_next};
 use super::signals::set_mask;
 
 /// Registers that glibc saves, as words: `__jmp_buf`.
@@ -53,7 +53,7 @@ macro_rules! jumps {
         /// As the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(target: *mut JumpBuffer, value: c_int) -> ! {
-            static NEXT: LibraryNext = LibraryNext::new($text);
+            library_next! { NEXT = $text; }
             // SAFETY: passed on.
             unsafe { jump(target, value, &NEXT) }
         }
@@ -89,7 +89,7 @@ unsafe fn note_mask_of(target: *const libc::ucontext_t) {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn setcontext(target: *const libc::ucontext_t) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"setcontext");
+    library_next! { NEXT = c"setcontext"; }
     type Function = unsafe extern "C" fn(*const libc::ucontext_t) -> c_int;
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn setcontext(target: *const libc::ucontext_t) -> c_int {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn swapcontext(left: *mut libc::ucontext_t, target: *const libc::ucontext_t) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"swapcontext");
+    library_next! { NEXT = c"swapcontext"; }
     type Function = unsafe extern "C" fn(*mut libc::ucontext_t, *const libc::ucontext_t) -> c_int;
     // SAFETY: as above.
     unsafe {

@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
 use ult::kernel_state::{self, KernelSetting};
 
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::thread::{direct, failed, gettid};
 use super::{affinity, scheduling, thread_clock, thread_name};
 use omp::storage;
@@ -327,7 +327,7 @@ macro_rules! for_good {
         /// As the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            static NEXT: LibraryNext = LibraryNext::new($c_name);
+            library_next! { NEXT = $c_name; }
             type Function = unsafe extern "C" fn($($type),*) -> c_int;
             // SAFETY: the next definition is the C library's, with this signature.
             let next = unsafe { core::mem::transmute::<*const c_void, Option<Function>>(NEXT.address()) };

@@ -13,7 +13,7 @@ use core::ffi::{c_int, c_void};
 
 use omp::storage::Reason;
 
-use super::next::LibraryNext;
+use super::next::library_next;
 
 type SetProtocol = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
@@ -24,7 +24,7 @@ type SetProtocol = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutexattr_setprotocol(attributes: *mut c_void, protocol: c_int) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_mutexattr_setprotocol");
+    library_next! { NEXT = c"pthread_mutexattr_setprotocol"; }
     if protocol == libc::PTHREAD_PRIO_INHERIT {
         omp::storage::share_no_more(Reason::Mutexes);
     }

@@ -1,12 +1,19 @@
 //! The C library's functions behind those that are taken over.
+//!
+//! All are looked up when this library is loaded. A later look-up takes the loader's lock, which a
+//! thread may hold for as long as a constructor of an object that it loads runs. The constructor may
+//! wait for the region in which the function is called (`conformance/life/plugin_inside.c`).
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Noted where there is no such function.
+const NONE: usize = 1;
 
 /// The C library's function behind one of ours, looked up once.
 pub(super) struct LibraryNext(&'static CStr, AtomicUsize);
 
 impl LibraryNext {
-    /// Not looked up yet.
+    /// Not looked up yet. Only for [`library_next!`].
     pub(super) const fn new(name: &'static CStr) -> Self {
         Self(name, AtomicUsize::new(0))
     }
@@ -17,11 +24,66 @@ impl LibraryNext {
         // same one.
         let mut known = self.1.load(Ordering::Relaxed);
         if known == 0 {
-            // SAFETY: a C string.
-            known = unsafe { libc::dlsym(libc::RTLD_NEXT, self.0.as_ptr()) } as usize;
+            known = self.look_up();
             // ORDERING: as above.
             self.1.store(known, Ordering::Relaxed);
         }
-        known as *const c_void
+        if known == NONE { core::ptr::null() } else { known as *const c_void }
+    }
+
+    /// Also before this library's constructor has run: constructors of other objects come first.
+    #[cold]
+    fn look_up(&self) -> usize {
+        // SAFETY: a C string.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.0.as_ptr()) } as usize;
+        if found == 0 { NONE } else { found }
+    }
+}
+
+/// Declares statics of [`LibraryNext`], each with the name of its function. They lie in a section of
+/// their own, in which the constructor finds them.
+macro_rules! library_next {
+    ($($static:ident = $name:expr;)+) => {$(
+        #[used] // so that the optimizer does not take it apart
+        #[unsafe(link_section = "gangway_next")]
+        static $static: $crate::abi::next::LibraryNext = $crate::abi::next::LibraryNext::new($name);
+    )+};
+}
+pub(super) use library_next;
+
+ult::hidden!("__start_gangway_next");
+ult::hidden!("__stop_gangway_next");
+
+/// What the loader calls when it has loaded this library.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = look_up_all;
+
+extern "C" fn look_up_all() {
+    unsafe extern "C" {
+        #[link_name = "__start_gangway_next"]
+        static START: u8;
+        #[link_name = "__stop_gangway_next"]
+        static STOP: u8;
+    }
+    // SAFETY: the linker's symbols enclose the section, which holds nothing but these statics, all of
+    // one size and alignment.
+    let all = unsafe {
+        let (start, stop) = (&raw const START, &raw const STOP);
+        let count = stop.offset_from_unsigned(start) / size_of::<LibraryNext>();
+        core::slice::from_raw_parts(start.cast::<LibraryNext>(), count)
+    };
+    for next in all {
+        next.address();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn all_functions_are_there() {
+        super::look_up_all();
+        library_next! { THERE = c"clock_gettime"; NOT_THERE = c"gangway_is_no_function"; }
+        assert!(!THERE.address().is_null() && NOT_THERE.address().is_null());
     }
 }

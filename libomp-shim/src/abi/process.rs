@@ -14,9 +14,9 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 
-use ult::sys::loader::LoadedAddress;
+use ult::sys::loader::{ObjectRecord, find_object};
 
-use super::next::LibraryNext;
+use super::next::library_next;
 
 type SetAffinity = unsafe extern "C" fn(libc::pthread_t, usize, *const c_void) -> c_int;
 
@@ -43,7 +43,7 @@ unsafe extern "C" fn serve(
     mask: *const c_void,
     caller: *const c_void,
 ) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setaffinity_np");
+    library_next! { NEXT = c"pthread_setaffinity_np"; }
     if is_replaced_runtime(caller) {
         return 0;
     }
@@ -62,5 +62,9 @@ unsafe extern "C" fn serve(
 
 /// Does `address` lie in a library called libgomp (wheels rename theirs to libgomp-<hash>)?
 fn is_replaced_runtime(address: *const c_void) -> bool {
-    LoadedAddress::of(address.addr()).is_some_and(|object| object.file_name().starts_with(b"libgomp"))
+    let of_libgomp = |object: &ObjectRecord<'_>| {
+        let name = object.path.to_bytes().rsplit(|&byte| byte == b'/').next();
+        object.contains(address.addr()).then(|| name.is_some_and(|name| name.starts_with(b"libgomp")))
+    };
+    find_object(of_libgomp).unwrap_or(false)
 }

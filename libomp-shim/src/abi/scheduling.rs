@@ -10,7 +10,7 @@ use ult::kernel_state::{self, KernelSetting};
 use ult::tls_block;
 
 use super::kernel_state::{change_kept, is_me, not_kept, of_other};
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::thread::{direct, failed};
 use super::thread_attributes::thread_pointer;
 
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn pthread_setschedparam(
     policy: c_int,
     parameters: *const c_void,
 ) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setschedparam");
+    library_next! { NEXT = c"pthread_setschedparam"; }
     type Function = unsafe extern "C" fn(libc::pthread_t, c_int, *const c_void) -> c_int;
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn pthread_setschedparam(
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_setschedprio(thread: libc::pthread_t, priority: c_int) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setschedprio");
+    library_next! { NEXT = c"pthread_setschedprio"; }
     type Function = unsafe extern "C" fn(libc::pthread_t, c_int) -> c_int;
     // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel
     // reads the one number.

@@ -13,7 +13,7 @@ use std::time::Instant;
 use libc::{epoll_event, fd_set, nfds_t, pollfd, siginfo_t, sigset_t, timespec};
 use ult::signals::{self, Info};
 
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::signals::set_errno;
 
 /// The kernel's part of a set.
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn sigtimedwait(
     info: *mut siginfo_t,
     limit: *const timespec,
 ) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"sigtimedwait");
+    library_next! { NEXT = c"sigtimedwait"; }
     // SAFETY: the caller's pointers; the next definition is the C library's, with this signature.
     unsafe {
         match wait(set, limit) {
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn sigpending(set: *mut sigset_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn signalfd(descriptor: c_int, set: *const sigset_t, flags: c_int) -> c_int {
     type Function = unsafe extern "C" fn(c_int, *const sigset_t, c_int) -> c_int;
-    static NEXT: LibraryNext = LibraryNext::new(c"signalfd");
+    library_next! { NEXT = c"signalfd"; }
     // SAFETY: the caller's set; the next definition is the C library's, with this signature.
     unsafe {
         if let Some(set) = word_of(set) {
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn signalfd(descriptor: c_int, set: *const sigset_t, flags
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sigsuspend(mask: *const sigset_t) -> c_int {
     type Function = unsafe extern "C" fn(*const sigset_t) -> c_int;
-    static NEXT: LibraryNext = LibraryNext::new(c"sigsuspend");
+    library_next! { NEXT = c"sigsuspend"; }
     // SAFETY: the next definition is the C library's, with this signature; the caller's set.
     unsafe {
         let next = transmute::<*const c_void, Option<Function>>(NEXT.address());
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn ppoll(
     mask: *const sigset_t,
 ) -> c_int {
     type Function = unsafe extern "C" fn(*mut pollfd, nfds_t, *const timespec, *const sigset_t) -> c_int;
-    static NEXT: LibraryNext = LibraryNext::new(c"ppoll");
+    library_next! { NEXT = c"ppoll"; }
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
         let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn pselect(
         *const timespec,
         *const sigset_t,
     ) -> c_int;
-    static NEXT: LibraryNext = LibraryNext::new(c"pselect");
+    library_next! { NEXT = c"pselect"; }
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
         let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {
@@ -307,7 +307,7 @@ pub unsafe extern "C" fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     type Function = unsafe extern "C" fn(c_int, *mut epoll_event, c_int, c_int, *const sigset_t) -> c_int;
-    static NEXT: LibraryNext = LibraryNext::new(c"epoll_pwait");
+    library_next! { NEXT = c"epoll_pwait"; }
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
         let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn epoll_pwait2(
 ) -> c_int {
     type Function =
         unsafe extern "C" fn(c_int, *mut epoll_event, c_int, *const timespec, *const sigset_t) -> c_int;
-    static NEXT: LibraryNext = LibraryNext::new(c"epoll_pwait2");
+    library_next! { NEXT = c"epoll_pwait2"; }
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
         let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {

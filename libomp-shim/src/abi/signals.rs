@@ -11,7 +11,7 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use super::next::LibraryNext;
+use super::next::{LibraryNext, library_next};
 use ult::signals::{self, SignalAction, actions};
 
 use omp::storage::{self, Reason};
@@ -19,9 +19,11 @@ use omp::storage::{self, Reason};
 type SigAction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 type Signal = unsafe extern "C" fn(c_int, usize) -> usize;
 
-static SIGACTION: LibraryNext = LibraryNext::new(c"sigaction");
-static SIGNAL: LibraryNext = LibraryNext::new(c"signal");
-static SYSV_SIGNAL: LibraryNext = LibraryNext::new(c"__sysv_signal");
+library_next! {
+    SIGACTION = c"sigaction";
+    SIGNAL = c"signal";
+    SYSV_SIGNAL = c"__sysv_signal";
+}
 
 /// Sets `errno` where there is an error; 0 or -1.
 pub(super) fn set_errno(error: c_int) -> c_int {

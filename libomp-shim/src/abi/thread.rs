@@ -15,7 +15,7 @@ use core::ffi::{c_int, c_long, c_void};
 use ult::signals::Info;
 
 use super::kernel_state;
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::thread_attributes::thread_pointer;
 
 /// `gettid(2)`: the number of the calling OpenMP thread. In a signal handler, too.
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn pthread_sigqueue(
     signal: c_int,
     value: libc::sigval,
 ) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_sigqueue");
+    library_next! { NEXT = c"pthread_sigqueue"; }
     // SAFETY: no arguments; then the next definition is the C library's, with this signature.
     unsafe {
         if thread != libc::pthread_self() {
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn pthread_sigqueue(
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_kill");
+    library_next! { NEXT = c"pthread_kill"; }
     // SAFETY: no arguments; then the next definition is the C library's, with this signature.
     unsafe {
         if thread != libc::pthread_self() || matches!(signal, 32 | 33) {

@@ -21,7 +21,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::next::LibraryNext;
+use super::next::library_next;
 
 type GetAttributes = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
 
@@ -79,7 +79,7 @@ unsafe fn put_stack(attributes: *mut libc::pthread_attr_t, lowest: usize, size: 
 
 /// The next definition of the function, the C library's.
 fn next() -> Option<GetAttributes> {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_getattr_np");
+    library_next! { NEXT = c"pthread_getattr_np"; }
     // SAFETY: null, or the C library's function, which has this signature.
     unsafe { core::mem::transmute::<*const c_void, Option<GetAttributes>>(NEXT.address()) }
 }

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use ult::kernel_state;
 
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::thread::failed;
 
 type GetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn clock_gettime(_: libc::clockid_t, _: *mut libc::timespe
 /// Clocks of threads, and the first call.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn of_thread(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int {
-    static LOOKED_UP: LibraryNext = LibraryNext::new(c"clock_gettime");
+    library_next! { LOOKED_UP = c"clock_gettime"; }
     let next = LOOKED_UP.address();
     // ORDERING: Relaxed; the address is complete in itself.
     NEXT.store(next as usize, Ordering::Relaxed);
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn pthread_getcpuclockid(
     thread: libc::pthread_t,
     clock: *mut libc::clockid_t,
 ) -> c_int {
-    static NEXT_ID: LibraryNext = LibraryNext::new(c"pthread_getcpuclockid");
+    library_next! { NEXT_ID = c"pthread_getcpuclockid"; }
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
         if thread == libc::pthread_self() && kernel_state::processor_time().is_some() {

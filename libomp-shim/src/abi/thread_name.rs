@@ -7,7 +7,7 @@ use std::io::Read as _;
 use ult::kernel_state::{self, NAME_BYTES, ThreadName};
 use ult::tls_block::{self, TlsBlock};
 
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::thread_attributes::thread_pointer;
 
 type SetName = unsafe extern "C" fn(libc::pthread_t, *const c_char) -> c_int;
@@ -72,7 +72,7 @@ pub(super) unsafe fn get(into: *mut u8) -> isize {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *const c_char) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setname_np");
+    library_next! { NEXT = c"pthread_setname_np"; }
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
         if thread == libc::pthread_self() {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn pthread_getname_np(
     into: *mut c_char,
     bytes: usize,
 ) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"pthread_getname_np");
+    library_next! { NEXT = c"pthread_getname_np"; }
     // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel
     // writes `NAME_BYTES` at most.
     unsafe {

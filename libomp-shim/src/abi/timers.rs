@@ -8,7 +8,7 @@ use core::mem::transmute;
 
 use libc::{clockid_t, sigevent, timer_t};
 
-use super::next::LibraryNext;
+use super::next::library_next;
 use super::signals::set_errno;
 
 type TimerCreate = unsafe extern "C" fn(clockid_t, *mut sigevent, *mut timer_t) -> c_int;
@@ -19,7 +19,7 @@ type TimerCreate = unsafe extern "C" fn(clockid_t, *mut sigevent, *mut timer_t) 
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timer_create(clock: clockid_t, event: *mut sigevent, timer: *mut timer_t) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"timer_create");
+    library_next! { NEXT = c"timer_create"; }
     // SAFETY: the caller's pointers; the next definition is the C library's, with this signature.
     unsafe {
         if let Some(event) = event.as_ref()
@@ -53,7 +53,7 @@ fn kernels_number(timer: timer_t) -> Option<u32> {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timer_getoverrun(timer: timer_t) -> c_int {
-    static NEXT: LibraryNext = LibraryNext::new(c"timer_getoverrun");
+    library_next! { NEXT = c"timer_getoverrun"; }
     type TimerGetOverrun = unsafe extern "C" fn(timer_t) -> c_int;
     // SAFETY: the next definition is the C library's, with this signature.
     let result = unsafe {
