@@ -310,7 +310,7 @@ fn defer(here: CurrentThread, foreign: Foreign, items: impl Iterator<Item = Depe
     // Untied, as a target task is: while it waits its thread may begin others.
     let task = Task::allocate(here, size_of::<Foreign>(), run, TaskFlags::UNTIED.with(TaskFlags::OFFLOADED));
     // SAFETY: a fresh task with room for it.
-    unsafe { task.as_ref().payload().cast::<Foreign>().write(foreign) };
+    unsafe { task.payload().cast::<Foreign>().write(foreign) };
     if items.clone().next().is_none() {
         task::submit(here, task);
     } else {

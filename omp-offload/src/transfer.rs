@@ -18,7 +18,7 @@ use omp::extension::tools;
 use omp::extension::tools::device::{DeviceCopy, DeviceOp, ToolDataOp};
 use omp::task::TaskFlags;
 use omp::team::ON_HOST;
-use omp::thread::{CurrentThread, Thread, ThreadOwn};
+use omp::thread::CurrentThread;
 
 /// Copies that were begun together and are waited for together.
 pub struct TransferBatch<'a> {
@@ -262,10 +262,9 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     let reduces = here.task.flags().has(TaskFlags::REDUCES);
     // ORDERING: Relaxed; a limit that need not be exact.
     let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= most_waiting() || reduces;
-    count_waits(here.thread, |own| {
-        own.at_devices += 1;
-        own.reduces += u32::from(reduces);
-    });
+    let own = here.thread.own();
+    own.at_devices.update(|waits| waits + 1);
+    own.reduces.update(|waits| waits + u32::from(reduces));
     let is_notified = wake_on(Wake { call: wake, data: worker });
     match (starts_none, is_notified) {
         (false, true) => here.team().help_until(here.thread, ready),
@@ -273,16 +272,8 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
         (true, true) => here.team().wait_until(ready),
         (true, false) => here.team().wait_polling(ready),
     }
-    count_waits(here.thread, |own| {
-        own.at_devices -= 1;
-        own.reduces -= u32::from(reduces);
-    });
+    own.at_devices.update(|waits| waits - 1);
+    own.reduces.update(|waits| waits - u32::from(reduces));
     // ORDERING: Relaxed; as above.
     WAITING.fetch_sub(1, Ordering::Relaxed);
-}
-
-/// Notes how often the running thread waits here.
-fn count_waits(thread: &Thread, change: impl FnOnce(&mut ThreadOwn)) {
-    // SAFETY: own thread only: the code that waits runs in its name.
-    change(unsafe { thread.own() });
 }

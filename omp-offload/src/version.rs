@@ -145,10 +145,9 @@ pub fn create(
     let versions =
         TaskVersions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
     // SAFETY: a fresh task with room for it.
-    unsafe { task.as_ref().payload().cast::<TaskVersions>().write(versions) };
+    unsafe { task.payload().cast::<TaskVersions>().write(versions) };
     if needs_admission {
-        // SAFETY: as above.
-        place::tasks::announce(unsafe { task.as_ref() }, function);
+        place::tasks::announce(&task, function);
     }
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
 }

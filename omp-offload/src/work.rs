@@ -52,12 +52,10 @@ pub fn create(
     let (device, function) = (work.device, work.function as usize);
     let blocks = items.clone().filter(array::tasks::names_block).collect();
     // SAFETY: a fresh task with room for it.
-    unsafe { task.as_ref().payload().cast::<Payload>().write(Payload(work, blocks)) };
-    // SAFETY: as above.
-    array::ahead::bind(unsafe { task.as_ref() }, device.into());
+    unsafe { task.payload().cast::<Payload>().write(Payload(work, blocks)) };
+    array::ahead::bind(&task, device.into());
     if device == ANY_GPU {
-        // SAFETY: as above.
-        place::tasks::announce(unsafe { task.as_ref() }, function);
+        place::tasks::announce(&task, function);
     }
     if items.len() == 0 { task::submit(here, task) } else { depend::submit(here, task, items) }
 }

@@ -59,9 +59,10 @@ use super::report;
 use super::storage::{self, may_share};
 use crate::queue::find;
 use crate::queue::search;
+use crate::team::kept::KeptVerdict;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
-use crate::thread::current::CurrentThread;
+use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
 
 /// A team of one for the forking thread.
@@ -84,9 +85,8 @@ pub fn assemble(here: CurrentThread, wanted: u32, region: usize) -> (Box<Team>, 
         TeamKind::Ults => as_ults(here, wanted),
     };
     if is_outermost(here) {
-        // SAFETY: own thread only.
-        unsafe { here.thread.own() }.kept_size =
-            if team.kind == TeamKind::AssignedWorkers || !may_share() { 0 } else { size };
+        let keeps = team.kind != TeamKind::AssignedWorkers && may_share();
+        here.thread.own().kept_size.set(if keeps { size } else { 0 });
     }
     (team, size)
 }
@@ -118,23 +118,21 @@ fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
 /// other code at this moment is asked again in the next region. Returns false if there is no such
 /// team.
 fn isolate_assigned(here: CurrentThread, wanted: u32) -> bool {
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
-    let is_it = |team: &&Team| {
+    let own = here.thread.own();
+    let is_it = |team: &Team| {
         team.kind == TeamKind::AssignedWorkers && team.size() == wanted && team.is_of_this_process()
     };
-    let mut teams = own.teams.iter().map(|team| &**team);
-    let Some(team) = teams.find(is_it).filter(|_| own.kept_size == 0) else { return false };
-    (1..wanted).filter_map(|num| team.thread(num)?.host()).for_each(pool::isolate);
-    true
+    own.kept_size.get() == 0
+        && own.teams.with(is_it, |team| {
+            (1..wanted).filter_map(|num| team.thread(num)?.host()).for_each(pool::isolate);
+        })
 }
 
 /// Had the last outermost team `wanted` threads that ran with the forking thread's kept TLS blocks?
 /// Then the next team must find their `threadprivate` variables again (5.2 §5.2), even if enough
 /// workers are free by now.
 fn keeps_sharing(here: CurrentThread, wanted: u32) -> bool {
-    // SAFETY: own thread only.
-    worker::uses_tls_blocks() && unsafe { here.thread.own() }.kept_size == wanted
+    worker::uses_tls_blocks() && here.thread.own().kept_size.get() == wanted
 }
 
 /// A team whose threads each have an assigned worker of the pool. It is a team of ULTs instead if
@@ -145,8 +143,7 @@ fn assigned(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     if missing > 0 {
         let mut workers = Vec::with_capacity(missing as usize);
         if !pool::lease(missing as usize, &mut workers) {
-            // SAFETY: own thread only.
-            unsafe { here.thread.own() }.teams.push(team);
+            here.thread.own().teams.keep(team);
             return as_ults(here, wanted);
         }
         house(&team, workers);
@@ -176,8 +173,7 @@ fn dedicated_worker(here: CurrentThread, num: u32) -> Option<&'static Worker> {
     if num == 0 || !storage::are_kept_apart() || !is_outermost(here) {
         return None;
     }
-    // SAFETY: own thread only.
-    unsafe { here.thread.own() }.tls_blocks.of_thread(num)?.take_dedicated_worker()
+    here.thread.own().tls_blocks.of_thread(num)?.take_dedicated_worker()
 }
 
 fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
@@ -198,23 +194,28 @@ fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     (team, wanted)
 }
 
+/// The newest team of this kind that the forking thread has kept, and that no member is in.
+#[inline(always)]
+fn take_kept(here: CurrentThread, kind: TeamKind) -> Option<Box<Team>> {
+    let judge = |team: &Team| {
+        if !team.is_of_this_process() {
+            KeptVerdict::Lose
+        } else if team.kind == kind && (kind != TeamKind::Ults || team.present() == 0) {
+            KeptVerdict::Take
+        } else {
+            KeptVerdict::Keep
+        }
+    };
+    here.thread.own().teams.take(judge)
+}
+
 /// A team with room for `size` threads: one that the forking thread kept, or a new one.
 fn take_team(here: CurrentThread, size: u32, kind: TeamKind) -> Box<Team> {
-    // SAFETY: own thread only; `dismiss` may wait, so the reference is not kept across it.
-    let kept = || unsafe { &mut here.thread.own().teams };
-    let mut at = kept().len();
-    while at > 0 {
-        at -= 1;
-        if !kept()[at].is_of_this_process() {
-            core::mem::forget(kept().swap_remove(at)); // its members were threads of the parent process
-        } else if kept()[at].kind == kind && (kind != TeamKind::Ults || kept()[at].present() == 0) {
-            let team = kept().swap_remove(at);
-            if team.capacity() >= size {
-                return team;
-            }
-            dismiss(team);
-            at = at.min(kept().len());
+    while let Some(team) = take_kept(here, kind) {
+        if team.capacity() >= size {
+            return team;
         }
+        dismiss(team);
     }
     let team = Team::new(size.next_power_of_two(), kind, NO_SPAWN_GROUP);
     let primary = team.attach(Thread::new(0));
@@ -289,8 +290,8 @@ fn keeps_storage(team: &Team) -> bool {
 }
 
 fn kept(team: &Team, num: u32) -> Option<&'static TlsBlock> {
-    // SAFETY: own thread only: the caller is the forking thread.
-    unsafe { (*team.plan().parent_thread).own() }.tls_blocks.of(num)
+    // SAFETY: the caller is the forking thread, which the plan names.
+    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().tls_blocks.of(num)
 }
 
 /// Sets the TLS blocks with which the members of a team on kernel threads run in the region that is
@@ -341,17 +342,16 @@ fn complain_about_threads(wanted: usize, got: usize) {
 
 /// Sets a member up for the region that has just started. For thread 0 the region is about to
 /// start.
-pub fn begin_member(thread: &Thread, team: &Team) {
+pub fn begin_member(thread: OwnThread, team: &Team) {
     let plan = team.plan();
-    // SAFETY: own thread only: the thread itself calls this; thread 0 is the forking thread.
-    let own = unsafe { thread.own() };
-    own.constructs = 0;
-    own.singles = 0;
+    let own = thread.own();
+    own.constructs.set(0);
+    own.singles.set(0);
     thread.note_inclusion();
     // SAFETY: the plan names the forking task, which is suspended in the region.
-    unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
+    unsafe { thread.implicit.begin_implicit(team, &thread, plan.parent_task, plan.icv) };
     super::binding::bind_member(thread, plan);
-    super::binding::display_member(thread, plan);
+    super::binding::display_member(&thread, plan);
 }
 
 /// What a member with a kernel thread of its own, or an assigned worker, does until its next
@@ -376,8 +376,8 @@ enum Call {
 /// The life of a member that does not run as ULTs: it waits for a region, runs its share, arrives
 /// at the join, and starts over, until the team is dismissed.
 unsafe fn assigned_main(argument: *mut ()) {
-    // SAFETY: `house` passes a thread that lives until the member has left.
-    let thread: &Thread = unsafe { &*argument.cast() };
+    // SAFETY: `house` passes a thread that lives until the member has left; this is the member.
+    let thread = unsafe { OwnThread::assume(&*argument.cast()) };
     let mut rest = Rest::Helping;
     loop {
         rest = match await_call(thread, rest) {
@@ -386,16 +386,13 @@ unsafe fn assigned_main(argument: *mut ()) {
             Call::Dismissal => break,
         };
     }
-    // SAFETY: own thread only.
-    for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
-        dismiss(inner);
-    }
+    thread.own().teams.take_all().into_iter().for_each(dismiss);
     ult::sched::return_to(thread.worker());
     worker::set_locals(Locals::default());
     thread.team().leave_for_good(1);
 }
 
-fn take_part(thread: &Thread) -> Rest {
+fn take_part(thread: OwnThread) -> Rest {
     let team = thread.team();
     worker::set_duty((team.gang(), team.plan().body.function as usize));
     let kept = if team.plan().keeps { thread.kept() } else { None };
@@ -419,7 +416,7 @@ fn take_part(thread: &Thread) -> Rest {
 /// Keeps a member at the join until thread 0 has closed the region; the member helps meanwhile. For
 /// members without a kept TLS block, in regions whose events a tool is notified of.
 #[cold]
-fn stay_to_the_end(thread: &Thread) {
+fn stay_to_the_end(thread: OwnThread) {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
     let seek = |scope: SearchScope| find::find_after(thread, scope, epoch);
@@ -428,13 +425,13 @@ fn stay_to_the_end(thread: &Thread) {
     if team.is_lost() {
         end_lost_process();
     }
-    tools::region::member_leaves(thread);
+    tools::region::member_leaves(&thread);
 }
 
 /// Runs a member's share with the TLS block that is kept for it. No other context runs with the
 /// block before the member has joined and switched back. Afterwards the next outermost region,
 /// perhaps of another team, may use it.
-fn kept_share(thread: &Thread, tls_block: &'static TlsBlock) -> Rest {
+fn kept_share(thread: OwnThread, tls_block: &'static TlsBlock) -> Rest {
     let team = thread.team();
     let own = set_thread_pointer(tls_block);
     run_share(thread);
@@ -454,7 +451,7 @@ fn kept_share(thread: &Thread, tls_block: &'static TlsBlock) -> Rest {
 }
 
 /// A member that has left the region helps with its tasks, if the region is still open.
-fn come_back(thread: &Thread, rest: Rest) -> Rest {
+fn come_back(thread: OwnThread, rest: Rest) -> Rest {
     let team = thread.team();
     let Rest::Left(in_vain) = rest else { return rest };
     if !team.hold_again(thread.seen_epoch.get()) {
@@ -473,7 +470,7 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
 
 /// Helps with the tasks of the region until thread 0 has closed it, or until the worker would
 /// otherwise go to sleep. Then the member runs with `own` again. Returns true if it found a job.
-fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
+fn help_with_own_block(thread: OwnThread, own: &'static TlsBlock) -> bool {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
     let (found, idle, notified) = (Cell::new(false), Cell::new(false), team.plan().notified);
@@ -495,7 +492,7 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
         end_lost_process();
     }
     if notified {
-        tools::region::member_leaves(thread);
+        tools::region::member_leaves(&thread);
     }
     set_thread_pointer(own);
     worker::set_duty((GangTag::NONE, 0));
@@ -521,7 +518,7 @@ fn set_thread_pointer(tls_block: &'static TlsBlock) -> &'static TlsBlock {
 
 /// Waits for the next region, and helps with the tasks of the one before. Also returns if there are
 /// tasks for which the member must switch to its kept TLS block.
-fn await_call(thread: &Thread, rest: Rest) -> Call {
+fn await_call(thread: OwnThread, rest: Rest) -> Call {
     let team = thread.team();
     let seen = thread.seen_epoch.get();
     let is_back = || matches!(rest, Rest::Left(in_vain) if in_vain < IN_VAIN) && team.calls_back(seen);
@@ -548,8 +545,8 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
 /// The life of a member of a team of ULTs: its share of one region. The member stays to help with
 /// tasks if the region uses some.
 unsafe fn shared_main(argument: *mut ()) {
-    // SAFETY: `sow` passes a thread that lives until the member has left.
-    let thread: &Thread = unsafe { &*argument.cast() };
+    // SAFETY: `sow` passes a thread that lives until the member has left; this is the member.
+    let thread = unsafe { OwnThread::assume(&*argument.cast()) };
     let team = thread.team();
     team.expect_end();
     thread.move_in(worker::register_current());
@@ -563,7 +560,7 @@ unsafe fn shared_main(argument: *mut ()) {
         team.arrive_at_join();
         help_until_closed(thread);
         if notified {
-            tools::region::member_leaves(thread);
+            tools::region::member_leaves(&thread);
         }
     } else {
         thread.keep_mode();
@@ -572,17 +569,18 @@ unsafe fn shared_main(argument: *mut ()) {
 
 /// The code of a member that comes back to help with tasks. It has already joined.
 unsafe fn shared_helper(argument: *mut ()) {
-    // SAFETY: `start_helper` passes a thread that lives until the member has left.
-    let thread: &Thread = unsafe { &*argument.cast() };
+    // SAFETY: `start_helper` passes a thread that lives until the member has left; this is the
+    // member.
+    let thread = unsafe { OwnThread::assume(&*argument.cast()) };
     thread.move_in(worker::register_current());
     // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread
     // hosts it.
-    unsafe { CurrentThread::set(thread, &thread.implicit) };
+    unsafe { CurrentThread::set(&thread, &thread.implicit) };
     thread.resume_mode();
     help_until_closed(thread);
 }
 
-fn help_until_closed(thread: &Thread) {
+fn help_until_closed(thread: OwnThread) {
     let team = thread.team();
     let epoch = team.epoch();
     let more = || !team.is_closed(epoch);
@@ -614,19 +612,19 @@ unsafe fn retire_members(argument: *mut (), count: u32) {
     team.retire_members(count);
 }
 
-fn run_share(thread: &Thread) {
+fn run_share(thread: OwnThread) {
     let team = thread.team();
     begin_member(thread, team);
     // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread
     // hosts it.
-    unsafe { CurrentThread::set(thread, &thread.implicit) };
+    unsafe { CurrentThread::set(&thread, &thread.implicit) };
     team.adopt_floating_point();
-    tools::region::member_begins(thread, team);
+    tools::region::member_begins(&thread, team);
     let body = team.plan().body;
     team.share_begins();
     // SAFETY: the front made the body for its own `call`.
-    unsafe { (body.call)(thread, &body) };
-    check::join_reached(thread);
+    unsafe { (body.call)(&thread, &body) };
+    check::join_reached(&thread);
     team.share_ends();
     tools::region::member_arrives(team);
     thread.implicit.end_implicit();
@@ -663,9 +661,8 @@ pub fn dismiss(team: Box<Team>) {
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
         // SAFETY: the member has left; the part of thread 0 belongs to the forking thread, which is
         // the caller.
-        for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
-            dismiss(inner);
-        }
+        let inner = unsafe { thread.own_at_rest() }.teams.take_all();
+        inner.into_iter().for_each(dismiss);
     }
     end_agents(&team);
     team.await_visitors();
@@ -677,8 +674,7 @@ pub fn end_agents(team: &Team) {
     calls::dismiss(team);
     for thread in team.agents().into_iter().flat_map(Agents::threads) {
         // SAFETY: the agent has left, and no thread calls another one.
-        for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
-            dismiss(inner);
-        }
+        let inner = unsafe { thread.own_at_rest() }.teams.take_all();
+        inner.into_iter().for_each(dismiss);
     }
 }

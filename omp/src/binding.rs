@@ -13,7 +13,7 @@ use crate::affinity::format::{Facts, display_affinity, ranges};
 use crate::icv::binding::ProcBind;
 use crate::team::plan::{Plan, TeamKind};
 use crate::team::record::Team;
-use crate::thread::current::CurrentThread;
+use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
 
 /// The places of a team of `size` that the running thread forks under `policy`; `None` when threads
@@ -35,33 +35,30 @@ pub fn assignment(
     if here.team().plan().level == 0 {
         bind_initial(here.thread);
     }
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
-    assign(policy, u32::try_from(own.place).ok(), own.partition.clone(), size)
+    let own = here.thread.own();
+    assign(policy, u32::try_from(own.place.get()).ok(), own.partition.get(), size)
 }
 
 /// Lets an initial thread use all places. It is bound when it forks its first region, or asks where
 /// it is: a program may start threads that inherit its mask, and threads that never fork are the
 /// program's own.
-pub fn begin_initial(thread: &Thread) {
+pub fn begin_initial(thread: OwnThread) {
     if let Some(places) = &env::settings().binding.bound.places {
-        // SAFETY: own thread only.
-        unsafe { thread.own() }.partition = places.all();
+        thread.own().partition.set(places.all());
     }
 }
 
 /// Binds an initial thread, if it is not bound yet, as the first element of `bind-var` asks.
-fn bind_initial(thread: &Thread) {
+fn bind_initial(thread: OwnThread) {
     let settings = env::settings();
-    // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    if settings.initial.bind == ProcBind::False || own.place >= 0 || own.partition.is_empty() {
+    let own = thread.own();
+    if settings.initial.bind == ProcBind::False || own.place.get() >= 0 || own.partition.get().is_empty() {
         return;
     }
     if settings.binding.bound.reset {
-        own.unbound = ult::topology::current_thread_cpus();
+        own.unbound.replace(ult::topology::current_thread_cpus());
     }
-    bind(thread, 0, own.partition.clone());
+    bind(thread, 0, own.partition.get());
 }
 
 /// Binds the running thread if it is an initial one that has not been: what it is about to say
@@ -85,12 +82,11 @@ pub fn after_region(here: CurrentThread) {
     if !env::settings().binding.bound.reset {
         return return_to_place(here);
     }
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
-    if own.place >= 0 && worker::move_to_place(NOWHERE) {
-        own.place = -1;
+    let own = here.thread.own();
+    if own.place.get() >= 0 && worker::move_to_place(NOWHERE) {
+        own.place.set(-1);
         // A refusal leaves the thread where it is: nothing else can be done.
-        let _ = ult::kernel_state::bind_kernel_thread(&own.unbound);
+        let _ = ult::kernel_state::bind_kernel_thread(&own.unbound.borrow());
     }
 }
 
@@ -100,7 +96,7 @@ const NOWHERE: u32 = u32::MAX;
 /// Binds the initial thread of a team of a league (5.2 §10.2): the teams share the forking thread's
 /// places as `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's
 /// places.
-pub fn bind_team(here: CurrentThread, primary: &Thread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
+pub fn bind_team(here: CurrentThread, primary: OwnThread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
     let bind_var = here.task.icv.get().bind;
     let assignment = assignment(here, env::settings().binding.teams, bind_var, teams)?;
     let (place, partition) = assignment.thread(number);
@@ -110,16 +106,15 @@ pub fn bind_team(here: CurrentThread, primary: &Thread, (teams, number): (u32, u
 
 /// Brings the running thread back to its own place when its teams have run on others.
 pub fn return_to_place(here: CurrentThread) {
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
-    if let Ok(place) = u32::try_from(own.place) {
-        bind(here.thread, place, own.partition.clone());
+    let own = here.thread.own();
+    if let Ok(place) = u32::try_from(own.place.get()) {
+        bind(here.thread, place, own.partition.get());
     }
 }
 
 /// Binds a member of a team that has just started a region, if it is not where the plan wants it.
 #[inline]
-pub fn bind_member(thread: &Thread, plan: &Plan) {
+pub fn bind_member(thread: OwnThread, plan: &Plan) {
     if let Some(assignment) = &plan.places {
         let (place, partition) = assignment.thread(thread.num());
         bind(thread, place, partition);
@@ -133,10 +128,9 @@ pub fn bind_member(thread: &Thread, plan: &Plan) {
 /// `KMP_HW_SUBSET`). For a thread that the runtime has bound, those of the start. `None`: a thread
 /// that has not met OpenMP. Neither allocates nor starts the runtime; 1 if the calling thread is
 /// reading the environment.
-pub fn num_procs(thread: Option<&Thread>) -> u32 {
+pub fn num_procs(thread: Option<OwnThread>) -> u32 {
     let Some(at_start) = env::settings_for_query().map(|settings| settings.num_procs) else { return 1 };
-    // SAFETY: own thread only.
-    if thread.is_some_and(|thread| unsafe { thread.own() }.place >= 0) {
+    if thread.is_some_and(|thread| thread.own().place.get() >= 0) {
         return at_start;
     }
     let now = ult::topology::num_current_thread_cpus() as u32;
@@ -178,11 +172,9 @@ fn worker_number(num: u32, size: u32, workers: u32) -> u32 {
 }
 
 /// Without binding, threads inherit the forking thread's partition.
-fn inherit(thread: &Thread, plan: &Plan) {
-    // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
+fn inherit(thread: OwnThread, plan: &Plan) {
     if let Some(partition) = &plan.partition {
-        own.partition = partition.clone();
+        thread.own().partition.set(partition.clone());
     }
 }
 
@@ -191,8 +183,7 @@ fn inherit(thread: &Thread, plan: &Plan) {
 pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -> R {
     let team = thread.team();
     let plan = team.plan();
-    // SAFETY: the forking thread of a region outlives it.
-    let parent = unsafe { plan.parent_thread.as_ref() }.filter(|_| plan.level != 0);
+    let parent = plan.parent().filter(|_| plan.level != 0);
     use_facts(&Facts {
         team_num: plan.league.1,
         num_teams: plan.league.0,
@@ -213,19 +204,13 @@ pub fn is_to_display(here: CurrentThread, plan: &Plan, size: u32) -> bool {
     if !env::settings().binding.display {
         return false;
     }
-    let outer = here.team().plan().parent_thread;
-    // SAFETY: thread 0 runs on its forking thread's kernel thread, which is suspended in the
-    // region: own thread only.
-    if let Some(outer) = unsafe { outer.as_ref() }.filter(|_| here.thread.num() == 0) {
-        // SAFETY: as above.
-        unsafe { outer.own() }.displayed = None;
+    if let Some(outer) = here.team().plan().parent().filter(|_| here.thread.num() == 0) {
+        // SAFETY: thread 0 runs for its forking thread, which is suspended in the region.
+        unsafe { OwnThread::assume(outer) }.own().displayed.take();
     }
     let state = Some((size, plan.places.clone()));
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
-    let differs = own.displayed != state;
-    own.displayed = state;
-    differs
+    let before = here.thread.own().displayed.replace(state);
+    before != *here.thread.own().displayed.borrow()
 }
 
 /// Says where a member of a team is that has just started a region, if the plan wants it.
@@ -235,11 +220,10 @@ pub fn display_member(thread: &Thread, plan: &Plan) {
     }
 }
 
-fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
-    // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    own.partition = partition;
-    own.place = place as i32;
+fn bind(thread: OwnThread, place: u32, partition: Range<u32>) {
+    let own = thread.own();
+    own.partition.set(partition);
+    own.place.set(place as i32);
     // The kernel thread follows, unless others run on it, too: threads of nested teams start
     // wherever a worker is free.
     let nested = thread.team().kind == TeamKind::Ults && thread.team().plan().active_around > 1;

@@ -34,8 +34,7 @@ pub fn cancel(here: CurrentThread, construct: CancelConstruct) -> bool {
         CancelConstruct::Parallel => here.team().cancel(),
         CancelConstruct::Loop | CancelConstruct::Sections => cancel_current_loop(here),
         CancelConstruct::Taskgroup => {
-            // SAFETY: the running task's innermost taskgroup is open.
-            if let Some(group) = unsafe { here.task.taskgroup.get().as_ref() } {
+            if let Some(group) = here.task.open_group() {
                 group.cancel();
             }
         }
@@ -70,9 +69,7 @@ fn sees_cancelled(here: CurrentThread, construct: CancelConstruct) -> bool {
         CancelConstruct::Parallel => here.team().is_cancelled(),
         CancelConstruct::Loop | CancelConstruct::Sections => is_current_cancelled(here),
         CancelConstruct::Taskgroup => {
-            // SAFETY: as in `cancel`.
-            let group = unsafe { here.task.taskgroup.get().as_ref() };
-            group.is_some_and(|g| g.is_cancelled()) || here.team().is_cancelled()
+            here.task.open_group().is_some_and(|g| g.is_cancelled()) || here.team().is_cancelled()
         }
     }
 }

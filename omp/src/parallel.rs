@@ -43,7 +43,7 @@ use crate::icv::binding::ProcBind;
 use crate::icv::record::{GangSched, MOST_THREADS};
 use crate::team::plan::{Body, TeamKind};
 use crate::team::record::Team;
-use crate::thread::current::CurrentThread;
+use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
 
 /// The clauses of a `parallel` construct.
@@ -127,7 +127,8 @@ impl ForkedRegion {
         plan.group = &raw const team.group;
         plan.places = None;
         if let Some(primary) = team.thread(0)
-            && let Some(partition) = binding::bind_team(here, primary, league)
+            // SAFETY: the calling code is about to continue as thread 0.
+            && let Some(partition) = binding::bind_team(here, unsafe { OwnThread::assume(primary) }, league)
         {
             plan.partition = Some(partition);
         }
@@ -184,11 +185,13 @@ impl ForkedRegion {
     /// Publishes a planned region. The calling code continues as its thread 0.
     fn enter(team: Box<Team>, counted: u32, stacks: u32) -> Self {
         let Some(primary) = team.thread(0) else { report::fatal("a team has no primary thread") };
+        // SAFETY: the calling code continues as thread 0, until `end` of the region.
+        let primary = unsafe { OwnThread::assume(primary) };
         primary.move_in(worker::register_current());
         begin_member(primary, &team);
         // SAFETY: the thread and its implicit task live as long as the team. `end` gives the team
         // back as its last step.
-        let outer = unsafe { CurrentThread::set(primary, &primary.implicit) };
+        let outer = unsafe { CurrentThread::set(&primary, &primary.implicit) };
         tools::region::entered(&team);
         let duty = worker::duty();
         let size = team.size();
@@ -228,8 +231,10 @@ impl ForkedRegion {
     /// thread and task that forked.
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
+        // SAFETY: the forking thread runs in the name of thread 0 until the locals change below.
+        let primary = unsafe { OwnThread::assume(primary) };
         let is_in_target = self.team.plan().target_depth > 0;
-        check::join_reached(primary);
+        check::join_reached(&primary);
         tools::region::primary_arrives(&self.team);
         self.team.await_join(primary);
         check::region_ended(&self.team);
@@ -241,8 +246,7 @@ impl ForkedRegion {
         }
         tools::region::primary_leaves(&self.team);
         primary.implicit.end_implicit();
-        // SAFETY: own thread only.
-        self.team.reset(unsafe { primary.own() }.constructs != 0);
+        self.team.reset(primary.own().constructs.get() != 0);
         worker::set_duty(self.duty);
         worker::set_locals(self.outer);
         let here = CurrentThread::get();
@@ -256,8 +260,7 @@ impl ForkedRegion {
         if self.team.plan().places.is_some() {
             binding::after_region(here);
         }
-        // SAFETY: own thread only.
-        unsafe { here.thread.own() }.teams.push(self.team);
+        here.thread.own().teams.keep(self.team);
         if !is_in_target {
             offload::host_looks();
         }
@@ -330,7 +333,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
         &mut plan.active_around,
         outer.active_around + u32::from(size > 1) + u32::from(here.thread.is_agent()),
     );
-    put(&mut plan.parent_thread, here.thread);
+    put(&mut plan.parent_thread, here.thread.thread());
     put(&mut plan.parent_task, here.task);
     let own = request.counts.map_or(icv, |counts| icv.with_counts(counts));
     put(&mut plan.icv, own.nested(settings, request.bind.filter(|_| request.bind_lasts)));
@@ -353,8 +356,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     put(&mut plan.displays, false);
     put(&mut plan.device, outer.device);
     put(&mut plan.target_depth, outer.target_depth);
-    // SAFETY: own thread only.
-    put(&mut plan.partition, has_places.then(|| unsafe { here.thread.own() }.partition.clone()));
+    put(&mut plan.partition, has_places.then(|| here.thread.own().partition.get()));
 }
 
 /// Writes a value only if it differs from that of the last region. An unchanged value stays in the

@@ -92,7 +92,7 @@ pub(crate) mod throttle;
 pub use super::team_queue::TeamQueue;
 pub use find::{begin, find, find_after};
 pub use push::{push, push_foreign};
-pub use run_next::{follow, follows_late, push_ready};
+pub use run_next::{follow, follow_late, push_ready};
 pub use search::{end_help, help_number, next_in_place};
 pub use throttle::{
     CHILDREN_IN_SMALL_TEAM, CHILDREN_PER_THREAD, DEQUE_TASKS, is_saturated, leave_nothing, make_room,

@@ -70,14 +70,13 @@ pub(super) fn task_ends(task: &Task) {
 #[cold]
 fn notify_end(task: &Task) {
     if let Some(node) = task.node() {
-        // SAFETY: the task's reference on its node is dropped when it is complete.
-        unsafe { node.as_ref() }.notify_end();
+        node.notify_end();
     }
     if let Some(parent) = task.parent() {
         before(children(parent));
     }
-    if !task.member_of().is_null() {
-        before(task.member_of());
+    if let Some(group) = task.member_of() {
+        before(group);
     }
     before(task.team().turn(task.team().phase()));
 }
@@ -95,8 +94,7 @@ pub(super) fn task_begins(task: &Task) {
 fn notify_begin(task: &Task) {
     after(task);
     if let Some(node) = task.node() {
-        // SAFETY: as in `notify_end`.
-        unsafe { node.as_ref() }.notify_begin();
+        node.notify_begin();
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::env::{self, ReductionMethod};
 use crate::thread::current::CurrentThread;
-pub use crate::thread::record::ReductionPath;
+pub use crate::thread::own::ReductionPath;
 
 /// Largest team that combines with atomic operations where both are possible: beyond it they
 /// contend more than a tree waits.

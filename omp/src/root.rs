@@ -17,10 +17,9 @@ pub use super::exit::{finish_at_exit, finish_tasks};
 use super::extension::offload;
 use super::extension::tools;
 use super::parallel;
-use crate::task::record::Task;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
-use crate::thread::current::CurrentThread;
+use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
 
 static PREPARE: Once = Once::new();
@@ -42,7 +41,7 @@ impl CurrentThread {
             return enter();
         }
         // SAFETY: as in `CurrentThread::if_known`.
-        unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } }
+        unsafe { Self::of_words(thread, task) }
     }
 }
 
@@ -67,12 +66,14 @@ pub fn enter() -> CurrentThread {
     // SAFETY: an initial task has no parent.
     unsafe { thread.implicit.begin_implicit(team, thread, ptr::null(), settings.initial) };
     thread.note_inclusion();
+    // SAFETY: this kernel thread becomes the thread, which lives until `leave`.
+    let thread = unsafe { OwnThread::assume(thread) };
     super::binding::begin_initial(thread);
     // ORDERING: Relaxed; a statistic.
     THREADS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: thread and task live until `leave`, which clears the words first.
-    unsafe { CurrentThread::set(thread, &thread.implicit) };
-    let here = CurrentThread { thread, task: &thread.implicit };
+    unsafe { CurrentThread::set(&thread, &thread.implicit) };
+    let here = CurrentThread { thread, task: &thread.thread().implicit };
     tools::look_for_tool();
     tools::region::root_begins(here);
     here
@@ -136,13 +137,11 @@ fn leave() {
     assemble::end_agents(team);
     team.await_visitors();
     tools::region::root_ends(here);
-    // SAFETY: own thread only.
-    let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
+    let kept = here.thread.own().teams.take_all();
     for inner in kept {
         assemble::dismiss(inner);
     }
-    // SAFETY: own thread only.
-    unsafe { here.thread.own() }.tls_blocks.give_back();
+    here.thread.own().tls_blocks.give_back();
     here.task.end_implicit();
     worker::set_locals(worker::Locals::default());
     team.free_members();

@@ -25,6 +25,7 @@ pub(crate) mod constructs;
 pub(crate) mod counts;
 pub(crate) mod life;
 mod making;
+pub(crate) mod owned;
 pub(crate) mod record;
 mod spares;
 pub(crate) mod tied;
@@ -37,5 +38,6 @@ pub use life::{
     begin, body_done, end, end_included, fulfill, job, late_job, notify_end, run_at_once, run_included,
     run_taken, run_undeferred,
 };
+pub use owned::OwnedTask;
 pub use record::{ENTRIES, RunFn, Spares, Task, TaskFlags};
 pub use tied::Tied;

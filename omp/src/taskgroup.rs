@@ -47,10 +47,13 @@ pub fn start(here: CurrentThread) -> *const Taskgroup {
 /// nothing.
 pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
     let group = here.task.taskgroup.get();
-    // SAFETY: the task's innermost taskgroup is open; only this task closes it.
-    let Some(open) = (unsafe { group.as_ref() }) else { return };
+    let Some(open) = here.task.open_group() else { return };
     tools::wait::end_of(here, SyncKind::Taskgroup, || {
-        run_in_place(here, || open.count() == 0, |task| ptr::eq(task.member_of(), group));
+        run_in_place(
+            here,
+            || open.count() == 0,
+            |task| task.member_of().is_some_and(|its| ptr::eq(its, group)),
+        );
         if open.count() != 0 {
             open.wait(here);
         }

@@ -10,6 +10,7 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `record` | the descriptor of a team |
+//! | `kept` | the teams that a thread keeps for its next regions |
 //! | `padded` | a value with a cache line of its own |
 //! | `plan` | the description of a region: code, levels, control variables, kind |
 //! | `members` | how members start a region, end it, leave, and come back |
@@ -29,6 +30,7 @@
 //! These types would pass each other references to all of them.
 
 mod barrier;
+pub(crate) mod kept;
 mod members;
 pub(crate) mod padded;
 pub(crate) mod plan;

@@ -43,12 +43,13 @@
 
 use core::cell::Cell;
 use core::mem::replace;
-use core::ptr::{self, NonNull};
+use core::ptr;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use super::agents::marks::is_pool;
+use super::task::owned::OwnedTask;
 use super::task::record::{Task, TaskFlags};
 
 /// The team queue, see the module.
@@ -75,6 +76,7 @@ pub type TeamQueueMark = Cell<Marks>;
 /// tied task. That task is known by its address. When it has ended, a new task may get the same
 /// address. The number is correct for the new task, too. The tasks with smaller numbers were put
 /// into `pool` before the new task was made, so they do not descend from the new task.
+#[derive(Clone, Copy)]
 pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,
@@ -88,7 +90,7 @@ impl TeamQueueSeen {
 /// The result of a search.
 pub struct TeamQueueSearch {
     /// The task that the caller may start, if there is one.
-    pub task: Option<NonNull<Task>>,
+    pub task: Option<OwnedTask>,
     /// True if the search has passed over a task for which not all sleepers have been woken yet.
     /// Then the caller must wake all sleepers. Later searches do not report this task again.
     pub passed_over: bool,
@@ -118,11 +120,8 @@ impl TeamQueue {
 
     /// Puts a ready task into the queue. `notified` is true if the caller is about to wake all
     /// sleepers for the task.
-    ///
-    /// The task is alive and belongs to the caller.
-    pub fn put(&self, task: NonNull<Task>, notified: bool) {
-        // SAFETY: the task is alive and belongs to the caller.
-        let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
+    pub fn put(&self, task: OwnedTask, notified: bool) {
+        let (priority, affinity) = (task.priority(), task.affinity());
         let part = match priority > 0 {
             true => &self.urgent,
             false if is_pool(affinity) => &self.pool,
@@ -202,13 +201,10 @@ struct QueueLevel {
 
 struct QueueEntry {
     number: u64,
-    task: NonNull<Task>,
+    task: OwnedTask,
     /// All sleepers were woken for the task, or are about to be.
     notified: bool,
 }
-
-// SAFETY: tasks are Send.
-unsafe impl Send for QueueEntry {}
 
 impl TeamQueuePart {
     #[inline(always)]
@@ -221,9 +217,8 @@ impl TeamQueuePart {
         self.levels.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn put(&self, task: NonNull<Task>, notified: bool) {
-        // SAFETY: the task belongs to the caller.
-        let (priority, flags) = unsafe { (task.as_ref().priority(), task.as_ref().flags()) };
+    fn put(&self, task: OwnedTask, notified: bool) {
+        let (priority, flags) = (task.priority(), task.flags());
         let _away = ult::sanitize::look_away();
         let mut levels = self.lock();
         // ORDERING: Relaxed; under the lock.
@@ -273,8 +268,8 @@ impl TeamQueuePart {
                 Some(newest) => level.take_for(newest, from, &mut found.passed_over),
             };
             if let Some(entry) = entry {
-                found.task = Some(entry.task);
                 self.count_taken(&entry, &mut levels);
+                found.task = Some(entry.task);
                 return found;
             }
         }
@@ -293,8 +288,7 @@ impl TeamQueuePart {
     }
 
     fn count_taken(&self, entry: &QueueEntry, levels: &mut Levels) {
-        // SAFETY: tasks in the team queue are alive, and only this thread has taken this task.
-        let (priority, flags) = unsafe { (entry.task.as_ref().priority(), entry.task.as_ref().flags()) };
+        let (priority, flags) = (entry.task.priority(), entry.task.flags());
         // ORDERING: Relaxed; under the lock.
         self.count.fetch_sub(1, Ordering::Relaxed);
         if flags.has(TaskFlags::UNTIED) {
@@ -333,8 +327,7 @@ impl QueueLevel {
     fn first_descendant(&mut self, newest: &Task, from: u64, passed_over: &mut bool) -> Option<usize> {
         let start = self.tied.partition_point(|e| e.number < from);
         for (at, entry) in self.tied.range_mut(start..).enumerate() {
-            // SAFETY: tasks in the team queue are alive.
-            if unsafe { entry.task.as_ref() }.descends_from(newest) {
+            if entry.task.descends_from(newest) {
                 return Some(start + at);
             }
             *passed_over |= !replace(&mut entry.notified, true);
@@ -346,6 +339,7 @@ impl QueueLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::ptr::NonNull;
 
     /// Makes tasks on the stack, of which only the priority and the flags are used.
     fn task(priority: i32, untied: bool) -> Task {
@@ -355,15 +349,21 @@ mod tests {
         task
     }
 
+    /// The task as one to put into a queue.
+    fn owned(task: &Task) -> OwnedTask {
+        // SAFETY: the tests are one thread, and the task outlives the queue.
+        unsafe { OwnedTask::assume(NonNull::from(task)) }
+    }
+
     fn same(found: &TeamQueueSearch, task: &Task) -> bool {
-        found.task == Some(NonNull::from(task))
+        found.task.as_ref().is_some_and(|found| ptr::eq(&**found, task))
     }
 
     #[test]
     fn highest_first_then_oldest() {
         let team_queue = TeamQueue::default();
         let tasks: Vec<Task> = [1, 3, 2, 3, 0].into_iter().map(|p| task(p, false)).collect();
-        tasks.iter().for_each(|t| team_queue.put(NonNull::from(t), false));
+        tasks.iter().for_each(|t| team_queue.put(owned(t), false));
         for want in [1, 3, 2, 0] {
             assert!(same(&team_queue.take_urgent(None), &tasks[want]));
         }
@@ -377,12 +377,12 @@ mod tests {
         let team_queue = TeamQueue::default();
         let (newest, stranger, anybodys) = (task(0, false), task(5, false), task(1, true));
         newest.marks.set(team_queue.marks());
-        team_queue.put(NonNull::from(&stranger), false);
+        team_queue.put(owned(&stranger), false);
         let first = team_queue.take_urgent(Some(&newest));
         assert!(first.task.is_none() && first.passed_over);
         let second = team_queue.take_urgent(Some(&newest));
         assert!(second.task.is_none() && !second.passed_over);
-        team_queue.put(NonNull::from(&anybodys), false);
+        team_queue.put(owned(&anybodys), false);
         let third = team_queue.take_urgent(Some(&newest));
         assert!(same(&third, &anybodys) && !third.passed_over);
         assert!(same(&team_queue.take_urgent(None), &stranger));
@@ -393,10 +393,10 @@ mod tests {
         let team_queue = TeamQueue::default();
         let newest = task(0, false);
         newest.marks.set(team_queue.marks());
-        team_queue.put(NonNull::from(&newest), true); // a task descends from itself
+        team_queue.put(owned(&newest), true); // a task descends from itself
         let found = team_queue.take_rest(Some(&newest));
         assert!(same(&found, &newest));
-        team_queue.put(NonNull::from(&newest), true);
+        team_queue.put(owned(&newest), true);
         assert!(same(&team_queue.take_rest(Some(&newest)), &newest));
     }
 
@@ -407,9 +407,9 @@ mod tests {
         let pool = task(0, false);
         pool.set_affinity(crate::agents::marks::POOL);
         let mut seen = TeamQueueSeen::NOTHING;
-        team_queue.put(NonNull::from(&own), false);
+        team_queue.put(owned(&own), false);
         assert!(team_queue.take_pool(None, &mut seen).task.is_none());
-        team_queue.put(NonNull::from(&pool), false);
+        team_queue.put(owned(&pool), false);
         assert!(same(&team_queue.take_rest(None), &own) && team_queue.take_rest(None).task.is_none());
         let first = team_queue.take_pool(Some(&newest), &mut seen);
         assert!(first.task.is_none() && first.passed_over);
@@ -425,7 +425,7 @@ mod tests {
     fn a_priority_of_its_own_for_each_task_leaves_nothing_behind() {
         let team_queue = TeamQueue::default();
         let tasks: Vec<Task> = (1..1000).map(|p| task(p, p % 2 == 0)).collect();
-        tasks.iter().for_each(|t| team_queue.put(NonNull::from(t), false));
+        tasks.iter().for_each(|t| team_queue.put(owned(t), false));
         for want in tasks.iter().rev() {
             assert!(same(&team_queue.take_urgent(None), want));
         }

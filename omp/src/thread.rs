@@ -7,18 +7,22 @@
 //! outer team is also thread 0 of the inner team that it forked. The first local word of the
 //! running context points to the thread that is running.
 //!
-//! Invariant **own thread only**: the data in [`Thread::own`] are touched only by code that runs in
-//! the name of that thread. All such code runs on the one kernel thread that hosts it.
+//! Invariant **own thread only**: the data in [`ThreadOwn`] are touched only by code that runs in the
+//! name of that thread. All such code runs on the one kernel thread that hosts it. The token
+//! [`OwnThread`] stands for it.
 //!
 //! This file is the door for the rooms above. Files of this crate name the file that they mean.
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `record` | the record of a thread |
+//! | `own` | the part of it that only the thread itself touches |
 //! | `current` | the thread and the task of the running code |
 
 pub(crate) mod current;
+pub(crate) mod own;
 pub(crate) mod record;
 
-pub use current::CurrentThread;
-pub use record::{ENTRIES, Pushed, Thread, ThreadOwn};
+pub use current::{CurrentThread, OwnThread};
+pub use own::{Pushed, ThreadOwn};
+pub use record::{ENTRIES, Thread};

@@ -2,14 +2,16 @@
 //! workers runs with the same TLS block. So threadprivate variables persist between regions, as
 //! OpenMP 5.2 §5.2 asks.
 
+use core::cell::{Cell, RefCell};
+
 use ult::tls_block::{self, TlsBlock};
 
 /// By thread number less one.
 #[derive(Default)]
 pub struct TlsBlocks {
-    borrowed: Vec<&'static TlsBlock>,
+    borrowed: RefCell<Vec<&'static TlsBlock>>,
     /// The process they were borrowed in.
-    generation: u32,
+    generation: Cell<u32>,
 }
 
 impl TlsBlocks {
@@ -17,32 +19,33 @@ impl TlsBlocks {
     ///
     /// Not inlined: making a donor is rare, and its code in that of a fork costs registers.
     #[inline(never)]
-    pub fn of(&mut self, num: u32) -> Option<&'static TlsBlock> {
-        if self.generation != ult::sys::fork::generation() {
+    pub fn of(&self, num: u32) -> Option<&'static TlsBlock> {
+        let mut borrowed = self.borrowed.borrow_mut();
+        if self.generation.get() != ult::sys::fork::generation() {
             // TLS blocks that were borrowed before a fork belong to threads that do not exist here.
-            self.borrowed.clear();
-            self.generation = ult::sys::fork::generation();
+            borrowed.clear();
+            self.generation.set(ult::sys::fork::generation());
         }
         let at = num as usize - 1;
-        while self.borrowed.len() <= at {
+        while borrowed.len() <= at {
             let tls_block = tls_block::borrow()?;
             ult::kernel_state::inherit(tls_block);
-            self.borrowed.push(tls_block);
+            borrowed.push(tls_block);
         }
         if ult::mutant!(tls_blocks_swapped) && at == 1 {
-            self.borrowed.swap(0, 1)
+            borrowed.swap(0, 1)
         }
-        Some(self.borrowed[at])
+        Some(borrowed[at])
     }
 
     /// The TLS block of thread `num` (1 and up), if one is borrowed for it.
     pub fn of_thread(&self, num: u32) -> Option<&'static TlsBlock> {
-        self.borrowed.get(num as usize - 1).copied()
+        self.borrowed.borrow().get(num as usize - 1).copied()
     }
 
     /// Gives all of them back. No thread runs with them any more.
-    pub fn give_back(&mut self) {
-        for tls_block in self.borrowed.drain(..) {
+    pub fn give_back(&self) {
+        for tls_block in self.borrowed.take() {
             tls_block::give_back(tls_block);
         }
     }

@@ -5,6 +5,8 @@
 //! the same worker. The exported symbol is in `abi::sched_yield`; nothing of the runtime itself
 //! comes here, it gives up its core by [`ult::sys::thread::give_core`].
 
+use crate::thread::current::OwnThread;
+use crate::thread::own::InVain;
 use crate::thread::record::Thread;
 
 /// After a call that found no other thread to run, some calls in a row do nothing. Their number is
@@ -28,12 +30,11 @@ pub fn let_others_run() {
 /// does otherwise. So after a call in vain some more do nothing: at most 31, a tenth of a
 /// microsecond in a loop that waits.
 #[inline]
-pub fn let_others_run_now_and_then(thread: &Thread) {
-    if may_let_others_run(thread) {
-        // SAFETY: own thread only.
-        let in_vain = &mut unsafe { thread.own() }.in_vain;
+pub fn let_others_run_now_and_then(thread: OwnThread) {
+    if may_let_others_run(&thread) {
+        let in_vain = thread.own().in_vain.get();
         if in_vain.left != 0 {
-            in_vain.left -= 1;
+            thread.own().in_vain.set(InVain { left: in_vain.left - 1, ..in_vain });
         } else {
             let_one_run(thread);
         }
@@ -53,13 +54,11 @@ fn may_let_others_run(thread: &Thread) -> bool {
 }
 
 #[cold]
-fn let_one_run(thread: &Thread) {
+fn let_one_run(thread: OwnThread) {
     // SAFETY: a registered thread in the runtime, called by program code, without a lock.
     let went = unsafe { ult::sched::yield_from_program() };
-    // SAFETY: own thread only.
-    let in_vain = &mut unsafe { thread.own() }.in_vain;
-    in_vain.pause = if went { 0 } else { (2 * in_vain.pause + 1).min(MOST_IN_VAIN) };
-    in_vain.left = in_vain.pause;
+    let pause = if went { 0 } else { (2 * thread.own().in_vain.get().pause + 1).min(MOST_IN_VAIN) };
+    thread.own().in_vain.set(InVain { left: pause, pause });
 }
 
 /// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the

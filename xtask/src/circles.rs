@@ -38,7 +38,7 @@ const BOUNDS: &[CrateBounds] = &[
     bounds("device-trait", 1, &[]),
     bounds("cuda-offload", 3, &["device-trait"]),
     bounds("mpi-bridge", 11, &[]),
-    bounds("omp", 11, &["ult"]),
+    bounds("omp", 12, &["ult"]),
     bounds("omp-tools", 19, &["ult", "omp"]),
     bounds("omp-offload", 3, &["ult", "omp", "placement", "device-trait", "cuda-offload"]),
     bounds(

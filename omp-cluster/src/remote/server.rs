@@ -41,7 +41,7 @@
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
-use core::ptr::{self, NonNull};
+use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -56,7 +56,7 @@ use crate::rank::remote::lock;
 use crate::rank::{Cluster, cluster};
 use omp::parallel::{self, ParallelRequest};
 use omp::queue;
-use omp::task::{self, Task, TaskFlags};
+use omp::task::{self, OwnedTask, Task, TaskFlags};
 use omp::team::{Body, Team};
 use omp::thread::{CurrentThread, Thread};
 use omp::{env, exit, report};
@@ -370,21 +370,19 @@ fn await_work() {
     here.team().pass_wake_up_on();
 }
 
-/// Makes the work an explicit task of the running thread `here`. No other thread knows of the task
-/// yet.
-fn task_of(here: CurrentThread, work: ServerWork) -> NonNull<Task> {
+/// Makes the work an explicit task of the running thread `here`.
+fn task_of(here: CurrentThread, work: ServerWork) -> OwnedTask {
     const { assert!(align_of::<ServerWork>() <= align_of::<Task>() && size_of::<ServerWork>() == 16) };
-    let task: NonNull<Task> = Task::allocate(here, size_of::<ServerWork>(), run_work, TaskFlags::UNTIED);
+    let task = Task::allocate(here, size_of::<ServerWork>(), run_work, TaskFlags::UNTIED);
     // SAFETY: a fresh task with room for the work.
-    unsafe { task.as_ref().payload().cast::<ServerWork>().write(work) };
+    unsafe { task.payload().cast::<ServerWork>().write(work) };
     task
 }
 
 /// The work as what the thread, which waits and is asked for a job, does next.
 fn job_of(here: CurrentThread, work: ServerWork, more: &dyn Fn() -> bool) -> Job {
     let task = task_of(here, work);
-    // SAFETY: the task is ours.
-    task::announce(here, unsafe { task.as_ref() });
+    task::announce(here, &task);
     if SERVER.has_work() {
         SERVER.wake_one(); // one has been woken for the first
     }

@@ -55,10 +55,9 @@ pub fn create_unasked(here: CurrentThread, block: Range<usize>, device: i32, byt
 
 fn submit(here: CurrentThread, ahead: Ahead, producers: impl Iterator<Item = usize> + Clone) {
     let task = Task::allocate(here, size_of::<Ahead>(), run, TaskFlags::UNTIED.with(TaskFlags::OFFLOADED));
-    // SAFETY: a fresh task.
-    ahead::bind(unsafe { task.as_ref() }, -1); // no device: it brings its own block only
+    ahead::bind(&task, -1); // no device: it brings its own block only
     // SAFETY: a fresh task with room for it.
-    unsafe { task.as_ref().payload().cast::<Ahead>().write(ahead) };
+    unsafe { task.payload().cast::<Ahead>().write(ahead) };
     depend::submit(
         here,
         task,

@@ -115,7 +115,7 @@ pub fn is_to_stay(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; see `set`.
     ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::TaskFlags::FINAL) && {
         let plan = here.team().plan();
-        plan.target_depth == 0 && (!plan.parent_thread.is_null() || root::finish_at_exit())
+        plan.target_depth == 0 && (plan.parent().is_some() || root::finish_at_exit())
     }
 }
 

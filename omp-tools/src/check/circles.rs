@@ -106,7 +106,7 @@ pub fn begins(what: For) -> Option<u64> {
         who: Participant::me(),
         chain: chain(task),
         parent: task.parent().map_or(0, |parent| address(parent)),
-        group: address(task.member_of()),
+        group: task.member_of().map_or(0, |group| address(group)),
         place: CodePosition::of_caller(CodeSource::NONE),
         what,
     };
@@ -138,7 +138,7 @@ pub fn joins_sets(node: usize, task: Option<&Task>) {
         place: CodePosition::of_caller(CodeSource::NONE),
         task: address(it),
         parent: it.parent().map_or(0, |parent| address(parent)),
-        group: address(it.member_of()),
+        group: it.member_of().map_or(0, |group| address(group)),
         is_task,
         lacks: 0,
         has: Vec::new(),

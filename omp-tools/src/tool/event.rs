@@ -42,12 +42,12 @@ pub struct EventSite<'a> {
 impl EventSite<'_> {
     /// In running code that the program has called.
     pub fn caller(here: CurrentThread) -> Self {
-        EventSite { thread: here.thread, task: here.task, code: Cell::new(None) }
+        EventSite { thread: here.thread.thread(), task: here.task, code: Cell::new(None) }
     }
 
     /// In running code of which this address is the program's, 0 for none.
     pub fn at(here: CurrentThread, code: usize) -> Self {
-        EventSite { thread: here.thread, task: here.task, code: Cell::new(Some(code)) }
+        EventSite { thread: here.thread.thread(), task: here.task, code: Cell::new(Some(code)) }
     }
 
     /// Of `task`, which `thread` runs or is about to run, without a call of the program's.

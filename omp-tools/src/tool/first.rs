@@ -97,7 +97,8 @@ fn generation() -> u64 {
 /// The calling OpenMP thread, or the kernel thread that has not met OpenMP, and its process.
 fn teller() -> u64 {
     let kernel = || ult::sys::thread::number() as u64 * 2;
-    let thread = CurrentThread::if_known().map_or_else(kernel, |here| ptr::from_ref(here.thread) as u64);
+    let thread =
+        CurrentThread::if_known().map_or_else(kernel, |here| ptr::from_ref(here.thread.thread()) as u64);
     thread & ((1 << THREAD_BITS) - 1) | generation() << THREAD_BITS
 }
 

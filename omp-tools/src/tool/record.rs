@@ -237,8 +237,7 @@ pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
 pub fn thread_for_tools(thread: &Thread) -> &Thread {
     let mut thread = thread;
     while thread.num() == 0 {
-        // SAFETY: null, or the thread that forks the region, which outlives it.
-        match unsafe { thread.team().plan().parent_thread.as_ref() } {
+        match thread.team().plan().parent() {
             Some(parent) => thread = parent,
             None => break,
         }
@@ -248,5 +247,5 @@ pub fn thread_for_tools(thread: &Thread) -> &Thread {
 
 /// Is this the team of an initial thread, not of a region?
 pub fn is_root(team: &Team) -> bool {
-    team.plan().parent_thread.is_null()
+    team.plan().parent().is_none()
 }

@@ -141,15 +141,14 @@ fn forked() {
 /// A member that has ended its share has nothing to count, and can rely on no thread below it.
 fn each_below(act: impl Fn(&Thin)) {
     let Some(here) = CurrentThread::if_known()
-        .filter(|here| here.task.is_explicit() || !of_thread(here.thread).joined.get())
+        .filter(|here| here.task.is_explicit() || !of_thread(&here.thread).joined.get())
     else {
         return;
     };
-    let mut thread = Some(here.thread);
+    let mut thread = Some(here.thread.thread());
     while let Some(this) = thread {
         act(&of_thread(this).thin);
-        // SAFETY: null or the thread that has forked the region, as said above.
-        thread = unsafe { this.team().plan().parent_thread.as_ref() };
+        thread = this.team().plan().parent();
     }
 }
 

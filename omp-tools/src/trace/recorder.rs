@@ -36,7 +36,7 @@ pub fn note_region(location: *const c_char) {
     if is_attached(ConsumerSlot::Trace)
         && let Some(here) = CurrentThread::if_known()
     {
-        record::of_thread(here.thread).trace.set(names::place(location, 0));
+        record::of_thread(&here.thread).trace.set(names::place(location, 0));
     }
 }
 

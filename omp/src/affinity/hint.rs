@@ -28,14 +28,14 @@
 //! * Memory nodes as the finest unit: of two threads that share a cache with no other thread in
 //!   between, only one has the data there.
 
-use core::ptr::NonNull;
-
 use ult::topology::distance::{self, SAME_NODE};
 
 use crate::agents::calls as agents;
 use crate::agents::marks::is_pool;
+use crate::task::owned::OwnedTask;
 use crate::task::record::Task;
 use crate::team::record::Team;
+use crate::thread::current::OwnThread;
 use crate::thread::record::Thread;
 use table::HintTable;
 
@@ -69,7 +69,7 @@ pub fn names_no_data(task: &Task) -> bool {
 
 /// `thread` begins `task`, which names data: it is the last for them.
 #[cold]
-pub fn remember(thread: &Thread, task: &Task) {
+pub fn remember(thread: OwnThread, task: &Task) {
     if is_pool(task.affinity()) {
         agents::begins(thread, task);
     } else if thread.is_agent() {
@@ -79,33 +79,29 @@ pub fn remember(thread: &Thread, task: &Task) {
     }
 }
 
-/// Queues a ready task that names data for the thread that was the last for them. False, with
-/// nothing done, if there is none, or the hint is to be ignored.
+/// Queues a ready task that names data for the thread that was the last for them. Gives the task
+/// back if there is none, or the hint is to be ignored.
 #[cold]
-pub fn offer(team: &Team, task: NonNull<Task>) -> bool {
-    let Some(table) = team.hints().table().filter(|_| team.is_of_this_process()) else { return false };
-    // SAFETY: the task is the caller's until it is queued.
-    let last = table.last(unsafe { task.as_ref() }.affinity());
-    let Some(thread) = last.filter(|&num| num < team.size()).and_then(|num| team.thread(num)) else {
-        return false;
-    };
-    if thread.host().is_none() || !table.put(thread.num(), task) {
-        return false;
-    }
+pub fn offer(team: &Team, task: OwnedTask) -> Result<(), OwnedTask> {
+    let Some(table) = team.hints().table().filter(|_| team.is_of_this_process()) else { return Err(task) };
+    let last = table.last(task.affinity());
+    let thread = last.filter(|&num| num < team.size()).and_then(|num| team.thread(num));
+    let Some(thread) = thread.filter(|thread| thread.host().is_some()) else { return Err(task) };
+    table.put(thread.num(), task)?;
     team.wake_for(thread);
-    true
+    Ok(())
 }
 
 /// The first task of the thread's own inbox; the caller asks whether it may be started.
 #[inline]
-pub fn own(thread: &Thread) -> Option<NonNull<Task>> {
+pub fn own(thread: &Thread) -> Option<OwnedTask> {
     thread.team().hints().table()?.take(thread.num())
 }
 
 /// A task from the inbox of another thread, for one that has looked around in vain `looks` times,
 /// or is about to sleep (`last`).
 #[inline]
-pub fn steal(thread: &Thread, looks: u32, last: bool) -> Option<NonNull<Task>> {
+pub fn steal(thread: &Thread, looks: u32, last: bool) -> Option<OwnedTask> {
     let team = thread.team();
     let table = team.hints().table()?;
     let due = last || looks.is_multiple_of(LOOKS_BEFORE_NEAR) || team.is_lost();
@@ -117,7 +113,7 @@ pub fn steal(thread: &Thread, looks: u32, last: bool) -> Option<NonNull<Task>> {
 }
 
 #[cold]
-fn steal_from_any(thread: &Thread, table: &HintTable, far: bool) -> Option<NonNull<Task>> {
+fn steal_from_any(thread: &Thread, table: &HintTable, far: bool) -> Option<OwnedTask> {
     let team = thread.team();
     let far = far || team.is_lost();
     let others = (thread.num() + 1..table.inboxes.len() as u32).chain(0..thread.num());
@@ -137,6 +133,7 @@ fn is_near(a: &Thread, b: &Thread) -> bool {
 mod tests {
     use super::table::INBOX_TASKS;
     use super::*;
+    use core::ptr::NonNull;
 
     #[test]
     fn the_last_thread_is_remembered_by_cache_line() {
@@ -171,11 +168,13 @@ mod tests {
         let table = HintTable::new(2);
         let tasks: Vec<Task> = (0..=INBOX_TASKS).map(|_| Task::implicit()).collect();
         for (at, task) in tasks.iter().enumerate() {
-            assert_eq!(table.put(1, NonNull::from(task)), at < INBOX_TASKS as usize, "{at}");
+            // SAFETY: the test is one thread, and the task outlives the table.
+            let task = unsafe { OwnedTask::assume(NonNull::from(task)) };
+            assert_eq!(table.put(1, task).is_ok(), at < INBOX_TASKS as usize, "{at}");
         }
         assert!(table.has_tasks() && table.take(0).is_none() && table.take(2).is_none());
         for task in &tasks[..INBOX_TASKS as usize] {
-            assert_eq!(table.take(1), Some(NonNull::from(task)));
+            assert_eq!(table.take(1).map(OwnedTask::into_pointer), Some(NonNull::from(task)));
         }
         assert!(!table.has_tasks() && table.take(1).is_none());
     }

@@ -21,7 +21,7 @@ use crate::queue::throttle;
 use crate::task::record::Task;
 use crate::team::padded::Padded;
 use crate::team::record::Team;
-use crate::thread::current::CurrentThread;
+use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
 
 /// The epoch in [`Thread::note_left`] of an agent's record that is free for use.
@@ -142,16 +142,14 @@ pub fn leaves_deque(task: &Task) {
 }
 
 /// Notes that `thread` begins the pool task, or a part of it.
-pub fn begins(thread: &Thread, task: &Task) {
+pub fn begins(thread: OwnThread, task: &Task) {
     leaves_deque(task);
-    // SAFETY: own thread only.
-    unsafe { thread.own() }.begun += 1;
+    thread.own().begun.update(|begun| begun + 1);
 }
 
 /// Notes that `thread` has ended what it began.
-pub fn ends(thread: &Thread) {
-    // SAFETY: own thread only.
-    unsafe { thread.own() }.begun -= 1;
+pub fn ends(thread: OwnThread) {
+    thread.own().begun.update(|begun| begun - 1);
 }
 
 /// The right to call an agent, held by a thread that is about to publish a pool task. Once the task
@@ -248,24 +246,24 @@ fn group(team: &Team) -> &Group {
 }
 
 unsafe fn agent_main(argument: *mut ()) {
-    // SAFETY: `send` passes a record that stays until the agent has left.
-    let thread: &'static Thread = unsafe { &*argument.cast() };
+    // SAFETY: `send` passes a record that stays until the agent has left; this is the agent.
+    let thread = unsafe { OwnThread::assume(&*argument.cast()) };
     let team = thread.team();
     thread.move_in(worker::register_current());
-    // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    (own.reducing, own.at_work) = (0, true);
+    let own = thread.own();
+    own.reducing.set(0);
+    own.at_work.set(true);
     heed_reductions(thread);
     let plan = team.plan();
     // SAFETY: the plan names the forking task, which is suspended in the region.
-    unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
-    let here = CurrentThread { thread, task: &thread.implicit };
+    unsafe { thread.implicit.begin_implicit(team, &thread, plan.parent_task, plan.icv) };
+    let here = CurrentThread { thread, task: &thread.thread().implicit };
     // SAFETY: the record stays until the agent has left; this kernel thread hosts it.
     unsafe { here.enter() };
     // A called agent counts against the limits of the group only now, because a worker may never
     // start it.
     if group(team).enter_agent(&plan.icv) {
-        tools::region::agent_begins(thread);
+        tools::region::agent_begins(&thread);
         throttle::run_all(here);
         if team.is_lost() {
             exit::end_lost_process(); // a task has forked, and this is the child
@@ -273,8 +271,7 @@ unsafe fn agent_main(argument: *mut ()) {
         throttle::leave_nothing(thread);
         group(team).leave_agent(&plan.icv);
     }
-    // SAFETY: own thread only.
-    unsafe { thread.own() }.at_work = false;
+    own.at_work.set(false);
     thread.implicit.end_implicit();
 }
 
@@ -351,8 +348,10 @@ impl Team {
     /// Did agents of this team of the parent process run at the time of the fork(2)? They and the
     /// tasks that they ran do not exist here, except for an agent that forked itself.
     pub fn has_lost_agents(&self) -> bool {
-        // SAFETY: in this process no other thread uses them.
-        let were_at_work = |agents: &Agents| agents.threads().any(|thread| unsafe { thread.own() }.at_work);
+        let is_at_work =
+            // SAFETY: in this process no other thread uses them.
+            |thread: &Thread| unsafe { thread.own_at_rest() }.at_work.get();
+        let were_at_work = |agents: &Agents| agents.threads().any(is_at_work);
         !self.is_of_this_process() && self.agents_of_any_process().is_some_and(were_at_work)
     }
 

@@ -10,8 +10,7 @@ use super::marks::POOL;
 use crate::exit;
 use crate::storage::may_share;
 use crate::task::record::{Task, TaskFlags};
-use crate::thread::current::CurrentThread;
-use crate::thread::record::Thread;
+use crate::thread::current::{CurrentThread, OwnThread};
 
 /// May the tasks that the running task makes be pool tasks, and are there workers for them?
 ///
@@ -38,16 +37,10 @@ pub fn permits(here: CurrentThread) -> bool {
 /// Is there a copy of reduction items for each thread of the team, to which tasks made here may
 /// add?
 fn adds_to_copies(here: CurrentThread) -> bool {
-    let mut group = here.task.taskgroup.get();
-    // SAFETY: the running task's taskgroup and the taskgroups around it are open.
-    while let Some(open) = unsafe { group.as_ref() } {
-        if open.reductions.get().is_some() {
-            return true;
-        }
-        group = open.outer;
-    }
+    let groups = core::iter::successors(here.task.open_group(), |group| group.outer());
     // ORDERING: Relaxed; set before the region's tasks are made.
-    !here.team().reductions.load(Ordering::Relaxed).is_null()
+    groups.into_iter().any(|group| group.reductions.get().is_some())
+        || !here.team().reductions.load(Ordering::Relaxed).is_null()
 }
 
 /// Makes a task that has not been submitted a pool task, if that is possible.
@@ -109,8 +102,7 @@ pub fn grant(here: CurrentThread, child: &Task, flags: TaskFlags) -> TaskFlags {
 /// its tasks may be in the middle of one another.
 pub fn reductions_open(here: CurrentThread) {
     if here.thread.is_agent() {
-        // SAFETY: own thread only.
-        unsafe { here.thread.own() }.reducing += 1;
+        here.thread.own().reducing.update(|open| open + 1);
         heed_reductions(here.thread);
     }
 }
@@ -119,17 +111,15 @@ pub fn reductions_open(here: CurrentThread) {
 /// group, because pool tasks stay on the thread that began them.
 pub fn reductions_end(here: CurrentThread) {
     if here.thread.is_agent() {
-        // SAFETY: own thread only.
-        let reducing = &mut unsafe { here.thread.own() }.reducing;
-        *reducing = reducing.saturating_sub(1); // 0 if the program has begun a worksharing construct, which it must not
+        // It is 0 if the program has begun a worksharing construct, which it must not.
+        here.thread.own().reducing.update(|open| open.saturating_sub(1));
         heed_reductions(here.thread);
     }
 }
 
-pub(super) fn heed_reductions(agent: &Thread) {
+pub(super) fn heed_reductions(agent: OwnThread) {
     agent.note_inclusion();
-    // SAFETY: own thread only.
-    let reduces = unsafe { agent.own() }.reducing != 0;
+    let reduces = agent.own().reducing.get() != 0;
     if reduces {
         agent.includes.set(true);
     }
@@ -141,8 +131,7 @@ pub(super) fn heed_reductions(agent: &Thread) {
 /// ended could add to the same copy.
 #[inline]
 pub fn adds_alone(here: CurrentThread) -> bool {
-    // SAFETY: own thread only.
-    here.thread.is_agent() && unsafe { here.thread.own() }.reducing != 0
+    here.thread.is_agent() && here.thread.own().reducing.get() != 0
 }
 
 /// The number of threads for which a taskloop of the running task makes tasks.

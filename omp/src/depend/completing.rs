@@ -3,26 +3,24 @@
 //! What lives here: which tasks become ready, and where they go. What does not: entering a task
 //! ([`super::entering`]), and the lists of successors ([`super::node`]).
 
-use core::ptr::NonNull;
-
 use super::mutexes;
 use super::record::{Node, NodeGoal, NodeRef};
 use crate::extension::side::{NodeMark, QueuedWork};
 use crate::queue::push;
 use crate::queue::run_next;
+use crate::task::owned::OwnedTask;
 use crate::task::record::Task;
 use crate::team::record::Team;
-use crate::thread::current::CurrentThread;
-use crate::thread::record::Thread;
+use crate::thread::current::{CurrentThread, OwnThread};
 
 /// Notes that the work of the running task is in a device's queue. From then on successors that
 /// queue their work on a device may begin.
 pub fn queued(here: CurrentThread, work: QueuedWork) {
     let Some(node) = here.task.node() else { return };
-    // SAFETY: the task drops its reference on the node only when it is complete.
-    unsafe { node.as_ref() }.close_queued(work, |successor| {
+    node.close_queued(work, |successor| {
         if let (true, NodeGoal::Task(task)) = (mutexes::acquire(successor), successor.goal()) {
-            push::push(here.thread, task);
+            // SAFETY: its last predecessor has made it ready.
+            push::push(here.thread, unsafe { OwnedTask::assume(task) });
         }
     });
 }
@@ -31,8 +29,7 @@ pub fn queued(here: CurrentThread, work: QueuedWork) {
 /// Predecessors that were complete when `task` was entered are not among them. `task` is the
 /// running task: no other task calls this for it.
 fn ask_before<T>(task: &Task, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
-    // SAFETY: the task drops its reference on the node only when it is complete.
-    task.node().and_then(|node| unsafe { node.as_ref() }.ask_before(ask))
+    task.node().and_then(|node| node.ask_before(ask))
 }
 
 /// Returns true if all predecessors of `task` that queue work on a device are complete. The data
@@ -58,16 +55,14 @@ pub fn have_queued_before(task: &Task) -> Vec<QueuedWork> {
 
 /// Returns what devices keep with the node of `task`, the running task, if they do.
 pub fn offload_mark(task: &Task) -> Option<NodeMark> {
-    // SAFETY: as above.
-    task.node().and_then(|node| unsafe { node.as_ref() }.offload_mark())
+    task.node().and_then(Node::offload_mark)
 }
 
 /// Drops the references to the predecessors of `task` that queue work. These predecessors are
 /// complete, and `task` does not ask them again.
 pub fn forget_before(task: &Task) {
     if let Some(node) = task.node() {
-        // SAFETY: as above.
-        unsafe { node.as_ref() }.forget_before();
+        node.forget_before();
     }
 }
 
@@ -76,14 +71,18 @@ pub fn forget_before(task: &Task) {
 /// becomes ready is returned, for the run-next slot of the thread, and the others are pushed. If
 /// `thread` is `None`, all tasks that become ready go to the team queue.
 #[must_use]
-pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Option<NonNull<Task>> {
-    // SAFETY: the task's reference on its node is dropped later.
-    let node = unsafe { node.as_ref() };
+pub fn complete(node: &Node, thread: Option<OwnThread>, team: &Team) -> Option<OwnedTask> {
     let mut run_next = None;
-    let mut make_ready = |node: &Node| match (node.goal(), thread) {
-        (NodeGoal::Wait(worker), _) => node.notify_waiter(worker),
-        (NodeGoal::Task(task), None) => push::push_foreign(team, task),
-        (NodeGoal::Task(task), Some(thread)) => run_next::push_ready(thread, run_next.replace(task)),
+    let mut make_ready = |node: &Node| {
+        let task = match node.goal() {
+            NodeGoal::Wait(worker) => return node.notify_waiter(worker),
+            // SAFETY: its last predecessor has made it ready.
+            NodeGoal::Task(task) => unsafe { OwnedTask::assume(task) },
+        };
+        match thread {
+            None => push::push_foreign(team, task),
+            Some(thread) => run_next::push_ready(thread, run_next.replace(task)),
+        }
     };
     node.close(|successor| {
         if mutexes::acquire(successor) {

@@ -17,6 +17,7 @@ use crate::extension::{offload, tools};
 use crate::queue::push::push;
 use crate::queue::run_next::push_ready;
 use crate::queue::throttle::throttle;
+use crate::task::owned::OwnedTask;
 use crate::task::record::{Task, TaskFlags};
 use crate::task::{constructs, life};
 use crate::taskgraph::recording as taskgraph;
@@ -30,36 +31,34 @@ use crate::thread::current::CurrentThread;
 ///   function first waits for the predecessors.
 /// * The task is included ([`constructs::includes`]), and no predecessor is incomplete.
 /// * The other threads have enough to do ([`constructs::has_enough`]), and no predecessor is incomplete.
-pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
-    // SAFETY: the task belongs to the caller until it is published.
-    let task_ref = unsafe { task.as_ref() };
-    offload::task_enters(here, task_ref, &items);
-    let flags = task_ref.flags();
-    if constructs::includes(here, flags) && nothing_precedes(here, task_ref) {
+pub fn submit(here: CurrentThread, task: OwnedTask, items: impl Iterator<Item = Dependence> + Clone) {
+    offload::task_enters(here, &task, &items);
+    let flags = task.flags();
+    if constructs::includes(here, flags) && nothing_precedes(here, &task) {
         return life::run_at_once(here, task);
     }
     if here.task.flags().has(TaskFlags::FINAL) || agents::adds_alone(here) {
-        wait_to_run(here, task, items);
+        wait_to_run(here, &task, items);
         return life::run_at_once(here, task);
     }
-    if constructs::has_enough(here, flags, task_ref.priority()) && is_clear(here, items.clone()) {
+    if constructs::has_enough(here, flags, task.priority()) && is_clear(here, items.clone()) {
         return life::run_at_once(here, task);
     }
-    constructs::announce(here, task_ref);
-    let (node, entered) = Node::new(NodeGoal::Task(task));
+    constructs::announce(here, &task);
+    let (node, entered) = Node::new(NodeGoal::Task(task.pointer()));
     if flags.has(TaskFlags::QUEUES) {
         entered.get().set_queues();
     }
-    if let Some(mark) = offload::node_made(task_ref) {
+    if let Some(mark) = offload::node_made(&task) {
         entered.get().set_offload_mark(mark);
     }
     if tools::is_on() {
-        entered.get().set_mark(tools::task::mark(task_ref));
+        entered.get().set_mark(tools::task::mark(&task));
     }
-    task_ref.set_node(node);
+    task.set_node(node);
     enter(here, &entered, items);
     if release_guard(entered.get()) {
-        if constructs::includes(here, flags) || constructs::has_enough(here, flags, task_ref.priority()) {
+        if constructs::includes(here, flags) || constructs::has_enough(here, flags, task.priority()) {
             life::run_undeferred(here, task);
         } else {
             push(here.thread, task);
@@ -111,15 +110,12 @@ pub fn has_live_children(here: CurrentThread) -> bool {
 
 /// Enters an undeferred task with its dependences, and waits until the task may run. Then the
 /// caller runs the task with [`life::run_at_once`], or the compiler's own code runs it.
-pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
-    // SAFETY: the task belongs to the caller.
-    if nothing_precedes(here, unsafe { task.as_ref() }) {
+pub fn wait_to_run(here: CurrentThread, task: &Task, items: impl Iterator<Item = Dependence>) {
+    if nothing_precedes(here, task) {
         return offload::host_looks();
     }
-    // SAFETY: the task belongs to the caller.
-    let task_ref = unsafe { task.as_ref() };
     let (node, entered) = Node::new(NodeGoal::Wait(here.thread.worker()));
-    task_ref.set_node(node);
+    task.set_node(node);
     enter(here, &entered, items);
     wait_ready(here, entered.get());
     entered.get().notify_begin();
@@ -172,7 +168,9 @@ fn wait_for_all(here: CurrentThread, items: impl Iterator<Item = Dependence>) ->
 
 /// Ends a wait that [`wait_and_hold`] began: completes the node.
 pub fn leave(here: CurrentThread, node: NonNull<Node>) {
-    push_ready(here.thread, complete(node, Some(here.thread), here.thread.team()));
+    // SAFETY: the caller's reference is dropped below.
+    let open = unsafe { node.as_ref() };
+    push_ready(here.thread, complete(open, Some(here.thread), here.thread.team()));
     Node::drop_reference(node);
 }
 

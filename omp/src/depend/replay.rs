@@ -3,15 +3,13 @@
 //! What lives here: making such tasks and their edges. What does not: tables and addresses
 //! ([`super::table`]), which these tasks do not need.
 
-use core::ptr::NonNull;
-
 use super::super::extension::tools;
 
 use super::record::{Node, NodeGoal, TableRef};
 use crate::queue::push;
 use crate::queue::throttle;
 use crate::task::constructs;
-use crate::task::record::Task;
+use crate::task::owned::OwnedTask;
 use crate::thread::current::CurrentThread;
 
 /// The neighbours of a task in the graph.
@@ -28,7 +26,7 @@ pub struct Links<'a> {
 pub fn replay<'a>(
     here: CurrentThread,
     count: usize,
-    make: impl Fn(usize) -> NonNull<Task>,
+    make: impl Fn(usize) -> OwnedTask,
     links: impl Fn(usize) -> Links<'a>,
 ) {
     let mut nodes: Vec<Option<TableRef>> = Vec::with_capacity(count);
@@ -42,7 +40,7 @@ pub fn replay<'a>(
 /// Launches a task; returns its node if later tasks wait for it.
 fn launch(
     here: CurrentThread,
-    task: NonNull<Task>,
+    task: OwnedTask,
     links: &Links<'_>,
     nodes: &[Option<TableRef>],
 ) -> Option<TableRef> {
@@ -50,15 +48,12 @@ fn launch(
         constructs::defer(here, task);
         return None;
     }
-    // SAFETY: the task belongs to this thread until it is pushed, or until its last predecessor
-    // completes.
-    let fresh = unsafe { task.as_ref() };
-    constructs::announce(here, fresh);
-    let (node, entered) = Node::new(NodeGoal::Task(task));
+    constructs::announce(here, &task);
+    let (node, entered) = Node::new(NodeGoal::Task(task.pointer()));
     if tools::is_on() {
-        entered.get().set_mark(tools::task::mark(fresh));
+        entered.get().set_mark(tools::task::mark(&task));
     }
-    fresh.set_node(node);
+    task.set_node(node);
     for before in links.before.iter().filter_map(|&number| nodes[number as usize].as_ref()) {
         if !ult::mutant!(taskgraph_edge_lost) {
             before.get().precede(&entered);

@@ -204,7 +204,7 @@ pub fn region_named(function: *const (), location: *const c_void) {
 #[inline(always)]
 pub(crate) fn barrier_reached(here: CurrentThread, kind: BarrierKind, location: *const c_void) {
     if is_active() {
-        notify(move |check| check.barrier_reached(here.thread, kind, location));
+        notify(move |check| check.barrier_reached(&here.thread, kind, location));
     }
 }
 

@@ -30,7 +30,6 @@
 
 use core::cell::Cell;
 use core::ffi::c_char;
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use ult::watch;
@@ -39,6 +38,7 @@ use super::linked;
 use super::side::{BeginToken, LeagueSide};
 use crate::depend::dependence::Dependence;
 use crate::env::Settings;
+use crate::task::owned::OwnedTask;
 use crate::task::record::Task;
 use crate::team::record::Team;
 use crate::thread::current::CurrentThread;
@@ -196,11 +196,11 @@ pub trait Tools: Sync {
     /// The calling thread has stolen `task` from `victim`.
     fn task_stolen(&self, victim: &Thread, task: &Task) {}
     /// `taskwait` with dependences begins. The task that is returned stands for the wait.
-    fn taskwait_begins(&self, here: CurrentThread, items: &[Dependence]) -> Option<NonNull<Task>> {
+    fn taskwait_begins(&self, here: CurrentThread, items: &[Dependence]) -> Option<OwnedTask> {
         None
     }
     /// It is over. `waiter` is the task that stood for it, and is freed here.
-    fn taskwait_ends(&self, here: CurrentThread, waiter: NonNull<Task>) {}
+    fn taskwait_ends(&self, here: CurrentThread, waiter: OwnedTask) {}
     /// The running task is about to run others in a `taskyield`.
     fn yield_begins(&self, here: CurrentThread) {}
     /// It goes on.

@@ -2,22 +2,21 @@
 //!
 //! What does not live here: the search itself ([`super::search`]).
 
-use core::ptr::NonNull;
-
 use ult::sched::{Job, SearchScope};
 
 use super::push::push_foreign;
 use super::search::find_task;
 use crate::extension::offload;
 use crate::task::life;
-use crate::task::record::Task;
-use crate::thread::record::Thread;
+use crate::task::owned::OwnedTask;
+use crate::thread::current::OwnThread;
+use crate::thread::own::Helping;
 
 /// Finds a task that `thread`, which waits at a task scheduling point, may start. When that task
 /// has ended, the thread may take further tasks for the same wait without a new call
 /// ([`super::next_in_place`]). Each of them requires that `more` returns true. After [`super::end_help`] the
 /// thread takes no more.
-pub fn find(thread: &Thread, scope: SearchScope, more: &dyn Fn() -> bool) -> Option<Job> {
+pub fn find(thread: OwnThread, scope: SearchScope, more: &dyn Fn() -> bool) -> Option<Job> {
     if has_its_fill(thread) {
         return None;
     }
@@ -26,14 +25,13 @@ pub fn find(thread: &Thread, scope: SearchScope, more: &dyn Fn() -> bool) -> Opt
 
 /// Makes a job of `task`, which `thread` has taken and may start while it waits. `more` has the
 /// same meaning as in [`find`].
-pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> Job {
+pub fn begin(thread: OwnThread, task: OwnedTask, more: &dyn Fn() -> bool) -> Job {
     // SAFETY: only the lifetime is erased; `end_help` forgets the pointer before the closure ends.
     let more = unsafe {
         core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more)
     };
-    // SAFETY: own thread only.
-    let helping = unsafe { &mut thread.own().helping };
-    *helping = (helping.0.wrapping_add(1), Some(more));
+    let helping = &thread.own().helping;
+    helping.set(Helping { number: helping.get().number.wrapping_add(1), more: Some(more) });
     life::job(thread, task)
 }
 
@@ -47,19 +45,18 @@ pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> J
 /// * A target construct of the thread adds to the thread's copies of reduction items. These are
 ///   copied to the device and back. A task that started meanwhile could add to the same copies on
 ///   the host.
-fn has_its_fill(thread: &Thread) -> bool {
+fn has_its_fill(thread: OwnThread) -> bool {
     if thread.team().size() != 1 {
         return false;
     }
-    // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    own.reduces != 0 || own.at_devices != 0 && !offload::has_room()
+    let own = thread.own();
+    own.reduces.get() != 0 || own.at_devices.get() != 0 && !offload::has_room()
 }
 
 /// [`find`] for a member that has done its part of a region, and waits for the end of that region
 /// or for the team's next one. `epoch` is the number of that region in this team. The member may
 /// run tasks of that region only, because its thread number may not exist in the next one.
-pub fn find_after(thread: &Thread, scope: SearchScope, epoch: u64) -> Option<Job> {
+pub fn find_after(thread: OwnThread, scope: SearchScope, epoch: u64) -> Option<Job> {
     if thread.team().epoch() != epoch {
         return None; // the team runs another region, of which this thread may be no part
     }

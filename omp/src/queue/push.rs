@@ -2,56 +2,50 @@
 //!
 //! What does not live here: the tasks that a thread starts next ([`super::run_next`]).
 
-use core::ptr::NonNull;
-
 use crate::affinity::hint;
 use crate::agents::calls::{self as agents, AgentCaller};
 use crate::agents::marks::is_pool;
-use crate::task::record::Task;
+use crate::task::owned::OwnedTask;
 use crate::team::record::Team;
-use crate::thread::record::Thread;
+use crate::thread::current::OwnThread;
 
 /// Makes a ready task available to the team of `thread`, which is the running thread.
-pub fn push(thread: &Thread, task: NonNull<Task>) {
+pub fn push(thread: OwnThread, task: OwnedTask) {
     let team = thread.team();
-    // SAFETY: the task belongs to the caller until it is pushed.
-    let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
-    if priority > 0 {
+    if task.priority() > 0 {
         team.team_queue().put(task, false);
-    } else if affinity != 0 && push_specially(thread, task, affinity) {
-        return;
+    } else if task.affinity() == 0 {
+        thread.push_task(task);
+    } else if let Err(task) = push_specially(thread, task) {
+        thread.push_task(task);
     } else {
-        // SAFETY: own thread only: code that acts for the thread is the owner of the deque.
-        unsafe { thread.deque.push(task) };
+        return;
     }
     team.wake_one();
 }
 
 /// Pushes a ready task that free agents may run, or that names data in an `affinity` clause.
-/// Returns false, and does nothing, if the task is to be pushed like any other task.
+/// Gives the task back if it is to be pushed like any other task.
 #[cold]
-pub(super) fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
+pub(super) fn push_specially(thread: OwnThread, task: OwnedTask) -> Result<(), OwnedTask> {
     let team = thread.team();
-    if !is_pool(affinity) {
+    if !is_pool(task.affinity()) {
         return hint::offer(team, task);
     }
     let caller = agents::caller(team);
-    // SAFETY: the task belongs to the caller until it is pushed; own thread only, as in `push`.
-    unsafe {
-        agents::enters_deque(team, task.as_ref());
-        thread.deque.push(task);
-    }
+    agents::enters_deque(team, &task);
+    thread.push_task(task);
     team.wake_one();
     if let Some(caller) = caller {
         caller.call();
     }
-    true
+    Ok(())
 }
 
 /// Puts a ready task into the team queue, and wakes all sleeping threads. The task either became
 /// ready through a thread outside the team, or the calling thread has taken it and may not start
 /// it.
-pub fn push_foreign(team: &Team, task: NonNull<Task>) {
+pub fn push_foreign(team: &Team, task: OwnedTask) {
     let mut moving = Moving::to_team_queue_of(team);
     moving.put(task);
     moving.notify();
@@ -72,11 +66,9 @@ impl<'a> Moving<'a> {
     }
 
     /// Moves one task, which belongs to the caller.
-    pub(super) fn put(&mut self, task: NonNull<Task>) {
-        // SAFETY: the task belongs to the caller.
-        let its = unsafe { task.as_ref() };
-        if is_pool(its.affinity()) && its.priority() == 0 {
-            agents::leaves_deque(its);
+    pub(super) fn put(&mut self, task: OwnedTask) {
+        if is_pool(task.affinity()) && task.priority() == 0 {
+            agents::leaves_deque(&task);
             self.caller = self.caller.take().or_else(|| agents::caller(self.team));
         }
         self.team.team_queue().put(task, true);

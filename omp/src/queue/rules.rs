@@ -3,25 +3,24 @@
 //! The argument is in the header of [`super`].
 
 use crate::task::record::{Task, TaskFlags};
-use crate::thread::record::Thread;
+use crate::thread::current::OwnThread;
 
 /// Returns the newest tied task that `thread` has begun and not ended. Returns `None` if there is
 /// none. Also returns `None` while a task of the thread waits for a condition that may depend on
 /// any other task ([`is_loose`]). Then the task scheduling constraint does not bind the
 /// thread.
-pub(super) fn newest_tied(thread: &Thread) -> Option<&Task> {
+pub(super) fn newest_tied(thread: OwnThread) -> Option<&'static Task> {
     if is_loose(thread) {
         return None;
     }
-    // SAFETY: own thread only: `find` acts for the thread, on the thread's kernel thread.
-    let newest = unsafe { thread.own() }.tied.last().copied();
+    let newest = thread.own().tied.last();
     // SAFETY: a tied task that has begun is alive.
     newest.map(|t| unsafe { &*t })
 }
 
 /// Returns true if `thread` may start `task` now. A free agent starts only tasks that free agents
 /// may run.
-pub(super) fn allowed(thread: &Thread, task: &Task) -> bool {
+pub(super) fn allowed(thread: OwnThread, task: &Task) -> bool {
     if thread.is_agent() && !task.flags().has(TaskFlags::POOL) && !ult::mutant!(agents_take_any) {
         return false;
     }
@@ -33,7 +32,6 @@ pub(super) fn allowed(thread: &Thread, task: &Task) -> bool {
 /// Does a task of the thread wait for a condition outside of the runtime, such as a message? Then
 /// the thread may start any task.
 #[inline]
-pub fn is_loose(thread: &Thread) -> bool {
-    // SAFETY: own thread only: asked in its name.
-    unsafe { thread.own() }.loose != 0
+pub fn is_loose(thread: OwnThread) -> bool {
+    thread.own().loose.get() != 0
 }

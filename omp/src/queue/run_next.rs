@@ -1,5 +1,5 @@
 //! The run-next slot of a thread: a task that became ready when another task completed, and that is
-//! in no queue yet. The slot is not a field: functions return it as `Option<NonNull<Task>>`.
+//! in no queue yet. The slot is not a field: functions return it as `Option<OwnedTask>`.
 //!
 //! What lives here: whether such a task starts next or is queued. What does not: which task of
 //! several goes to the slot ([`crate::depend`]).
@@ -11,19 +11,18 @@
 //! The slot holds at most one task, for a few steps in which the thread never waits. Then the
 //! thread starts the task or pushes it. So no thread ever has to search a run-next slot.
 
-use core::ptr::NonNull;
-
 use super::push::push;
 use super::rules::allowed;
 use super::search::near;
 use crate::affinity::hint;
+use crate::task::owned::OwnedTask;
 use crate::task::record::Task;
-use crate::thread::record::Thread;
+use crate::thread::current::OwnThread;
 
 /// Pushes the task of the thread's run-next slot to the thread's queues. If the slot is empty, the
 /// function does nothing.
 #[inline]
-pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
+pub fn push_ready(thread: OwnThread, run_next: Option<OwnedTask>) {
     if let Some(ready) = run_next {
         push(thread, ready);
     }
@@ -34,35 +33,34 @@ pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
 /// that wait. As a rule the function returns `ready`. Otherwise it pushes `ready`, and returns
 /// another task or `None`. `None` means that the thread returns to the scheduler, as in
 /// [`super::next_in_place`].
-pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
+pub fn follow(thread: OwnThread, number: u32, ready: OwnedTask) -> Option<OwnedTask> {
     if !lasts(thread, number) {
         push(thread, ready);
         return None;
     }
-    if goes_first(thread, ready) {
+    if goes_first(thread, &ready) {
         return Some(ready);
     }
     push(thread, ready);
     near(thread)
 }
 
-/// [`follow`] for a member that waits for its next region: returns true if `ready` starts next, and
-/// pushes `ready` otherwise. `ready` belongs to the same region as the task that has ended, and the
+/// [`follow`] for a member that waits for its next region: returns `ready` if it starts next, and
+/// pushes it otherwise. `ready` belongs to the same region as the task that has ended, and the
 /// region lasts until `ready` has ended.
-pub fn follows_late(thread: &Thread, ready: NonNull<Task>) -> bool {
-    let may = goes_first(thread, ready) && ult::sched::may_go_on_in_place(thread.team().sleepers());
-    if !may {
-        push(thread, ready);
+pub fn follow_late(thread: OwnThread, ready: OwnedTask) -> Option<OwnedTask> {
+    if goes_first(thread, &ready) && ult::sched::may_go_on_in_place(thread.team().sleepers()) {
+        return Some(ready);
     }
-    may
+    push(thread, ready);
+    None
 }
 
 /// Returns true if the wait `number` of the thread lasts, and the thread may run one more task for
 /// it without asking the scheduler.
-fn lasts(thread: &Thread, number: u32) -> bool {
-    // SAFETY: own thread only.
-    let helping = unsafe { thread.own().helping };
-    let Some(more) = helping.1.filter(|_| helping.0 == number) else { return false };
+fn lasts(thread: OwnThread, number: u32) -> bool {
+    let helping = thread.own().helping.get();
+    let Some(more) = helping.more.filter(|_| helping.number == number) else { return false };
     // SAFETY: as in `next_in_place`: the waiting context is still suspended on this worker, and its
     // closure is alive.
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
@@ -71,11 +69,9 @@ fn lasts(thread: &Thread, number: u32) -> bool {
 /// Returns true if `ready` is to start next, before the tasks in the queues. There are four
 /// conditions. `ready` has no priority, and no data in an `affinity` clause. The team queue has no
 /// task with a priority. The scheduling constraint lets the thread start `ready`.
-fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
-    // SAFETY: a task in the run-next slot belongs to this thread.
-    let task = unsafe { ready.as_ref() };
-    task.priority() == 0
-        && hint::names_no_data(task)
+fn goes_first(thread: OwnThread, ready: &Task) -> bool {
+    ready.priority() == 0
+        && hint::names_no_data(ready)
         && thread.team().team_queue().has_nothing_urgent()
-        && allowed(thread, task)
+        && allowed(thread, ready)
 }

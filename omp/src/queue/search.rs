@@ -3,8 +3,6 @@
 //! What lives here: the thread's own queues, the team queue, stealing, and the next task for a wait
 //! that goes on. What does not: the job that the scheduler gets ([`mod@super::find`]).
 
-use core::ptr::NonNull;
-
 use ult::deque::Steal;
 use ult::sched::SearchScope;
 
@@ -14,24 +12,25 @@ use crate::affinity::hint;
 use crate::agents::calls as agents;
 use crate::extension::tools;
 use crate::stats;
-use crate::task::record::{Task, TaskFlags};
+use crate::task::owned::OwnedTask;
+use crate::task::record::TaskFlags;
 use crate::team::record::Team;
 use crate::team_queue::TeamQueueSearch;
+use crate::thread::current::OwnThread;
+use crate::thread::own::Helping;
 use crate::thread::record::Thread;
 
 /// Ends the wait for which `find` has found tasks.
-pub fn end_help(thread: &Thread) {
-    // SAFETY: own thread only.
-    let helping = unsafe { &mut thread.own().helping };
-    *helping = (helping.0.wrapping_add(1), None);
+pub fn end_help(thread: OwnThread) {
+    let helping = &thread.own().helping;
+    helping.set(Helping { number: helping.get().number.wrapping_add(1), more: None });
 }
 
 /// Returns the number of the latest `find`. The number changes with each task that `find`
 /// finds, and when a wait ends. So if two calls return the same number, the wait that lasted at the
 /// first call still lasts at the second.
-pub fn help_number(thread: &Thread) -> u32 {
-    // SAFETY: own thread only.
-    unsafe { thread.own().helping.0 }
+pub fn help_number(thread: OwnThread) -> u32 {
+    thread.own().helping.get().number
 }
 
 /// Takes one more task for a wait, after a task that was found for this wait has ended. `number` is
@@ -44,10 +43,9 @@ pub fn help_number(thread: &Thread) -> u32 {
 /// The number changes when `find` finds a task, and when a wait ends. So if `number` is still the
 /// current number, neither has happened since. Hence the waiting context is still suspended on this
 /// worker, and its closure is alive.
-pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
-    // SAFETY: own thread only.
-    let helping = unsafe { thread.own().helping };
-    let more = helping.1.filter(|_| helping.0 == number)?;
+pub fn next_in_place(thread: OwnThread, number: u32) -> Option<OwnedTask> {
+    let helping = thread.own().helping.get();
+    let more = helping.more.filter(|_| helping.number == number)?;
     if !ult::sched::may_go_on_in_place(thread.team().sleepers()) {
         return None;
     }
@@ -58,7 +56,7 @@ pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     near(thread).or_else(|| steal(thread, true))
 }
 
-pub(super) fn find_task(thread: &Thread, scope: SearchScope) -> Option<NonNull<Task>> {
+pub(super) fn find_task(thread: OwnThread, scope: SearchScope) -> Option<OwnedTask> {
     if !thread.team().has_used_tasks() {
         return None;
     }
@@ -71,7 +69,7 @@ pub(super) fn find_task(thread: &Thread, scope: SearchScope) -> Option<NonNull<T
 }
 
 /// Takes a task from the thread's own deque or inbox, or from the team queue.
-pub(super) fn near(thread: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn near(thread: OwnThread) -> Option<OwnedTask> {
     if thread.is_agent() {
         return own(thread).or_else(|| for_agents(thread));
     }
@@ -83,8 +81,8 @@ pub(super) fn near(thread: &Thread) -> Option<NonNull<Task>> {
     near_without_priority(thread)
 }
 
-pub(super) fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
-    let hint = hint::own(thread).and_then(|task| hinted(thread, task));
+pub(super) fn near_without_priority(thread: OwnThread) -> Option<OwnedTask> {
+    let hint = hint::own(&thread).and_then(|task| hinted(thread, task));
     hint.or_else(|| own(thread))
         .or_else(|| taken(thread, thread.team().team_queue().take_rest(newest_tied(thread))))
         .or_else(|| for_agents(thread))
@@ -92,14 +90,16 @@ pub(super) fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
 
 /// Takes from the team queue a task that free agents may run.
 #[inline]
-pub(super) fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn for_agents(thread: OwnThread) -> Option<OwnedTask> {
     let team_queue = thread.team().team_queue();
     if team_queue.has_nothing_for_agents() {
         return None;
     }
     let newest = newest_tied(thread);
-    // SAFETY: own thread only; `take_pool` calls nothing that waits.
-    taken(thread, team_queue.take_pool(newest, &mut unsafe { thread.own() }.seen))
+    let mut seen = thread.own().seen.get();
+    let found = team_queue.take_pool(newest, &mut seen);
+    thread.own().seen.set(seen);
+    taken(thread, found)
 }
 
 /// Number of resumed tasks after which one search of the thread prefers tasks without a priority. A
@@ -108,12 +108,10 @@ pub(super) fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
 /// to 32 will do.
 pub(super) const RESUMED_TASKS_PER_SEARCH: u32 = 16;
 
-pub(super) fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn urgent(thread: OwnThread) -> Option<OwnedTask> {
     let task = taken(thread, thread.team().team_queue().take_urgent(newest_tied(thread)))?;
-    // SAFETY: a task taken from the team queue belongs to this thread.
-    if unsafe { task.as_ref() }.flags().has(TaskFlags::BEGUN) {
-        // SAFETY: own thread only.
-        unsafe { thread.own() }.resumed += 1;
+    if task.flags().has(TaskFlags::BEGUN) {
+        thread.own().resumed.update(|resumed| resumed + 1);
     }
     Some(task)
 }
@@ -124,20 +122,19 @@ pub(super) fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
 /// clang divides untied tasks into parts. An untied task with a priority is put into the team queue
 /// again after each part. If such a task polls for the result of a task without a priority, each
 /// search would take the polling task again. The task without a priority would never start.
-pub(super) fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
-    // SAFETY: own thread only.
-    let resumed = &mut unsafe { thread.own() }.resumed;
-    if *resumed < RESUMED_TASKS_PER_SEARCH {
+pub(super) fn instead_of_the_same(thread: OwnThread) -> Option<OwnedTask> {
+    let resumed = &thread.own().resumed;
+    if resumed.get() < RESUMED_TASKS_PER_SEARCH {
         return None;
     }
-    *resumed = 0;
+    resumed.set(0);
     near_without_priority(thread).or_else(|| far(thread, false))
 }
 
 /// Returns the task that a search of the team queue found, and wakes sleepers if necessary. A new
 /// task wakes one sleeper. If that thread may not start the task and passes over it, the other
 /// sleepers have to search.
-pub(super) fn taken(thread: &Thread, found: TeamQueueSearch) -> Option<NonNull<Task>> {
+pub(super) fn taken(thread: OwnThread, found: TeamQueueSearch) -> Option<OwnedTask> {
     if found.passed_over {
         thread.team().wake_all();
     }
@@ -146,15 +143,14 @@ pub(super) fn taken(thread: &Thread, found: TeamQueueSearch) -> Option<NonNull<T
 
 /// Takes a task from the deques and inboxes of other threads. `patient` has the same meaning as in
 /// [`steal`].
-pub(super) fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
+pub(super) fn far(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
     if thread.is_agent() {
         let in_vain = || clear_out(thread).or_else(|| steal_as_agent(thread, false));
         return steal_as_agent(thread, patient)
             .or_else(|| if looks_in_vain(thread) { in_vain() } else { None });
     }
     steal(thread, patient)
-        // SAFETY: own thread only.
-        .or_else(|| hinted(thread, hint::steal(thread, unsafe { thread.own() }.looks, !patient)?))
+        .or_else(|| hinted(thread, hint::steal(&thread, thread.own().looks.get(), !patient)?))
         .or_else(|| {
             if looks_in_vain(thread) { clear_out(thread).or_else(|| steal(thread, false)) } else { None }
         })
@@ -162,9 +158,8 @@ pub(super) fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
 
 /// Returns a task from an inbox if the thread may start it; otherwise moves the task to the team
 /// queue.
-pub(super) fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
-    // SAFETY: a task taken from an inbox belongs to this thread.
-    if allowed(thread, unsafe { task.as_ref() }) {
+pub(super) fn hinted(thread: OwnThread, task: OwnedTask) -> Option<OwnedTask> {
+    if allowed(thread, &task) {
         return Some(task);
     }
     push_foreign(thread.team(), task);
@@ -178,37 +173,32 @@ pub(super) const LOOKS_BEFORE_CLEAR_OUT: u32 = 1024;
 
 /// Counts one more search in vain. Returns true at every [`LOOKS_BEFORE_CLEAR_OUT`]th one. Then the
 /// thread clears out its deque ([`clear_out`]), as before a sleep.
-pub(super) fn looks_in_vain(thread: &Thread) -> bool {
-    // SAFETY: own thread only.
-    let own = unsafe { thread.own() };
-    own.looks = own.looks.wrapping_add(1);
-    own.looks.is_multiple_of(LOOKS_BEFORE_CLEAR_OUT)
+pub(super) fn looks_in_vain(thread: OwnThread) -> bool {
+    let own = thread.own();
+    own.looks.set(own.looks.get().wrapping_add(1));
+    own.looks.get().is_multiple_of(LOOKS_BEFORE_CLEAR_OUT)
 }
 
 /// Takes the newest task of the thread's own deque, if the thread may start it. Otherwise the task
 /// stays in the deque.
-pub(super) fn own(thread: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn own(thread: OwnThread) -> Option<OwnedTask> {
     // For the owner, `is_empty` is true only if the deque has no task: the owner sees all its
     // pushes. While it does not see the latest steals, the deque seems longer than it is, never
     // shorter.
     if thread.deque.is_empty() {
         return None;
     }
-    // SAFETY: own thread only; a popped task belongs to this thread.
-    unsafe {
-        let task = thread.deque.pop()?;
-        if allowed(thread, task.as_ref()) {
-            return Some(task);
-        }
-        put_back(thread, task);
+    let task = thread.pop_task()?;
+    if allowed(thread, &task) {
+        return Some(task);
     }
+    put_back(thread, task);
     None
 }
 
 /// Undoes a `pop` of the thread's own deque.
-pub(super) fn put_back(thread: &Thread, task: NonNull<Task>) {
-    // SAFETY: own thread only; the task belongs to the caller.
-    unsafe { thread.deque.push(task) };
+pub(super) fn put_back(thread: OwnThread, task: OwnedTask) {
+    thread.push_task(task);
     // Between the pop and the push, another thread may have made the last search before its sleep.
     // That thread saw an empty deque.
     thread.team().wake_one();
@@ -238,7 +228,7 @@ pub(super) const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 ///
 /// In a large team, a `patient` search looks at some deques only, and begins at another deque each
 /// time. It also takes lone tasks, because the thread would not come back to the same task soon.
-pub(super) fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
+pub(super) fn steal(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
     let team = thread.team();
     let size = team.size();
     if thread.is_agent() {
@@ -248,8 +238,7 @@ pub(super) fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         return steal_from_agents(thread);
     }
     let start = first_victim(thread, team, size);
-    // SAFETY: own thread only.
-    let looks = unsafe { thread.own() }.spared + 1;
+    let looks = thread.own().spared.get() + 1;
     let samples_deques = patient && size > LARGE_TEAM_THREADS;
     let spares = patient && !samples_deques && looks < LOOKS_AT_LONE_TASK;
     let mut has_spared = false;
@@ -269,21 +258,19 @@ pub(super) fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         if spares && ready == 1 {
             has_spared = true;
         } else if let Some(task) = steal_from(thread, team, victim) {
-            // SAFETY: own thread only.
-            unsafe { thread.own() }.spared = 0;
+            thread.own().spared.set(0);
             return Some(task);
         }
     }
-    // SAFETY: own thread only.
-    unsafe { thread.own() }.spared = if has_spared { looks } else { 0 };
+    thread.own().spared.set(if has_spared { looks } else { 0 });
     steal_from_agents(thread)
 }
 
 /// Takes the oldest task of a free agent's deque. Each task there is a child or a successor of a
 /// task that the agent has run.
-pub(super) fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn steal_from_agents(thread: OwnThread) -> Option<OwnedTask> {
     let team = thread.team();
-    let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread));
+    let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread.thread()));
     others.filter(|other| !other.deque.is_empty()).find_map(|victim| steal_from(thread, team, victim))
 }
 
@@ -305,10 +292,10 @@ pub(super) const TASKS_MOVED_PER_DEQUE: u32 = 8;
 /// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is
 /// not `patient` and looks at all tasks.
 #[cold]
-pub(super) fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
+pub(super) fn steal_as_agent(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
     let team = thread.team();
     let agents = team.agents()?;
-    let others = agents.threads().filter(|other| !core::ptr::eq(*other, thread));
+    let others = agents.threads().filter(|other| !core::ptr::eq(*other, thread.thread()));
     let mut victims = (0..team.size()).filter_map(|num| team.thread(num)).chain(others);
     victims.find_map(|victim| {
         let mut moving = Moving::to_team_queue_of(team);
@@ -316,14 +303,12 @@ pub(super) fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<T
         let mut left = if patient { TASKS_MOVED_PER_DEQUE } else { u32::MAX };
         while left != 0 && agents.have_ready() && !victim.deque.is_empty() {
             let Some(task) = steal_any(victim) else { break };
-            // SAFETY: a stolen task belongs to this thread.
-            if allowed(thread, unsafe { task.as_ref() }) {
+            if allowed(thread, &task) {
                 found = Some(stolen(team, victim, task));
                 break;
             }
             // SAFETY: as above.
-            left =
-                if patient && unsafe { task.as_ref() }.flags().has(TaskFlags::POOL) { 0 } else { left - 1 };
+            left = if patient && task.flags().has(TaskFlags::POOL) { 0 } else { left - 1 };
             moving.put(task);
         }
         moving.notify();
@@ -331,10 +316,9 @@ pub(super) fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<T
     })
 }
 
-pub(super) fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn steal_from(thread: OwnThread, team: &Team, victim: &Thread) -> Option<OwnedTask> {
     let task = steal_any(victim)?;
-    // SAFETY: a stolen task belongs to this thread.
-    if allowed(thread, unsafe { task.as_ref() }) {
+    if allowed(thread, &task) {
         return Some(stolen(team, victim, task));
     }
     push_foreign(team, task);
@@ -342,7 +326,7 @@ pub(super) fn steal_from(thread: &Thread, team: &Team, victim: &Thread) -> Optio
 }
 
 /// Takes the oldest task of the victim's deque, whether the thief may start it or not.
-pub(super) fn steal_any(victim: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn steal_any(victim: &Thread) -> Option<OwnedTask> {
     stats::count_steal_attempt();
     loop {
         match victim.deque.steal() {
@@ -354,18 +338,18 @@ pub(super) fn steal_any(victim: &Thread) -> Option<NonNull<Task>> {
             Steal::Success(_) if ult::mutant!(stolen_task_lost) => return None,
             Steal::Success(task) => {
                 stats::count_steal_success();
-                return Some(task);
+                // SAFETY: the owner pushed the task (`OwnThread::push_task`), and only this thread
+                // has stolen it.
+                return Some(unsafe { OwnedTask::assume(task) });
             }
         }
     }
 }
 
 /// Does what is due when the thief is about to start a stolen task.
-pub(super) fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
-    // SAFETY: a stolen task belongs to this thread.
-    let its = unsafe { task.as_ref() };
-    agents::leaves_deque(its);
-    tools::task::stolen(victim, its);
+pub(super) fn stolen(team: &Team, victim: &Thread, task: OwnedTask) -> OwnedTask {
+    agents::leaves_deque(&task);
+    tools::task::stolen(victim, &task);
     if !victim.deque.is_empty() {
         team.wake_one(); // wake-ups spread from thief to thief
     }
@@ -375,13 +359,11 @@ pub(super) fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNu
 /// Pops tasks off the thread's own deque until the thread may start one, and returns that task. The
 /// popped tasks that the thread may not start move to the team queue. Called before a sleep, and
 /// after many searches in vain.
-pub(super) fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
+pub(super) fn clear_out(thread: OwnThread) -> Option<OwnedTask> {
     let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;
-    // SAFETY: own thread only; popped tasks belong to this thread.
-    while let Some(task) = unsafe { thread.deque.pop() } {
-        // SAFETY: as above.
-        if allowed(thread, unsafe { task.as_ref() }) {
+    while let Some(task) = thread.pop_task() {
+        if allowed(thread, &task) {
             found = Some(task);
             break;
         }
@@ -393,9 +375,8 @@ pub(super) fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
 
 /// Returns the number of the thread whose deque is searched first. If the distances between the
 /// processors differ, near threads are chosen more often than far ones.
-pub(super) fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
-    // SAFETY: own thread only.
-    let draw = &mut unsafe { thread.own() }.draw;
+pub(super) fn first_victim(thread: OwnThread, team: &Team, size: u32) -> u32 {
+    let mut draw = thread.own().draw.borrow_mut();
     let (me, count) = (thread.num() as usize, size as usize);
     draw.keep_up(&thread.worker().site, me, count, |num| team.thread(num as u32)?.host()?.site.get());
     draw.victim(me, count) as u32

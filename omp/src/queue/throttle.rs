@@ -12,8 +12,7 @@ use super::search::{clear_out, end_help, find_task, put_back};
 use crate::env;
 use crate::task::record::Task;
 use crate::task::{constructs, life};
-use crate::thread::current::CurrentThread;
-use crate::thread::record::Thread;
+use crate::thread::current::{CurrentThread, OwnThread};
 
 /// Number of ready tasks in a thread's deque at which throttling begins ([`throttle`]). The thread
 /// then runs each new task at once, or it runs some of the queued tasks. Chosen: such a deque keeps
@@ -41,17 +40,12 @@ pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(
         && team.team_queue().has_nothing_urgent()
         && ult::sched::may_go_on_in_place(team.sleepers())
     {
-        // SAFETY: own thread only; a popped task belongs to this thread.
-        let Some(task) = (unsafe { here.thread.deque.pop() }) else { return };
-        // SAFETY: as above.
-        let its = unsafe { task.as_ref() };
-        if !mine(its) || !allowed(here.thread, its) {
+        let Some(task) = here.thread.pop_task() else { return };
+        if !mine(&task) || !allowed(here.thread, &task) {
             put_back(here.thread, task);
             return;
         }
-        // SAFETY: as above, only this thread has the task. A task in a deque is ready and belongs
-        // to the team, and `allowed` says that this thread may start it.
-        unsafe { life::run_taken(here, task) };
+        life::run_taken(here, task);
     }
 }
 
@@ -96,8 +90,7 @@ fn look_how_many(here: CurrentThread) {
         let at_once =
             !env::settings().ranks.task_aware_mpi && here.thread.team().team_queue().has_nothing_urgent();
         if env::settings().scheduling.task_throttling && at_once && !here.thread.is_agent() {
-            // SAFETY: own thread only.
-            unsafe { here.thread.own() }.saturated = true;
+            here.thread.own().saturated.set(true);
         } else if env::settings().scheduling.task_throttling {
             run_some(here, DEQUE_TASKS / 4);
             if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
@@ -116,17 +109,15 @@ fn look_how_many(here: CurrentThread) {
 /// not returned false since. Then the other threads have enough to do, and the thread runs each new
 /// task at once.
 #[inline(always)]
-pub fn is_saturated(thread: &Thread) -> bool {
-    // SAFETY: own thread only.
-    unsafe { thread.own() }.saturated
+pub fn is_saturated(thread: OwnThread) -> bool {
+    thread.own().saturated.get()
 }
 
 /// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until the deque
 /// is half empty, or until a task with a priority is ready.
-pub fn stays_saturated(thread: &Thread) -> bool {
+pub fn stays_saturated(thread: OwnThread) -> bool {
     let stays = thread.deque.len() >= DEQUE_TASKS / 2 && thread.team().team_queue().has_nothing_urgent();
-    // SAFETY: own thread only.
-    unsafe { thread.own() }.saturated = stays;
+    thread.own().saturated.set(stays);
     stays
 }
 
@@ -203,8 +194,7 @@ pub fn run_all(here: CurrentThread) {
             .or_else(|| clear_out(thread))
     };
     while let Some(task) = next() {
-        // SAFETY: this thread has taken the task and may start it.
-        unsafe { life::run_taken(here, task) };
+        life::run_taken(here, task);
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
             // The result false has two possible reasons, and a second call distinguishes them:
@@ -218,21 +208,18 @@ pub fn run_all(here: CurrentThread) {
                 break;
             }
             run_some(here, 1);
-            // SAFETY: own thread only.
-            if unsafe { thread.own() }.begun != 0 {
+            if thread.own().begun.get() != 0 {
                 break; // a task of the agent waits; `help_until` below runs other tasks meanwhile
             }
         }
     }
-    // SAFETY: own thread only; the condition is called on the thread's worker.
-    team.help_until(thread, &|| unsafe { thread.own() }.begun == 0);
+    team.help_until(thread, &|| thread.own().begun.get() == 0);
 }
 
 /// Moves the tasks of a free agent's deque to the team queue when the agent ends.
-pub fn leave_nothing(thread: &Thread) {
+pub fn leave_nothing(thread: OwnThread) {
     let mut moving = Moving::to_team_queue_of(thread.team());
-    // SAFETY: own thread only; popped tasks belong to this thread.
-    while let Some(task) = unsafe { thread.deque.pop() } {
+    while let Some(task) = thread.pop_task() {
         moving.put(task);
     }
     moving.notify();

@@ -4,7 +4,7 @@
 //! What lives here: `task` without dependences, `taskwait` and `taskyield`. What does not: the life
 //! of a task after it was taken ([`super::life`]), and dependences ([`crate::depend`]).
 
-use core::ptr::{self, NonNull};
+use core::ptr;
 use core::sync::atomic::Ordering;
 
 use ult::watch;
@@ -17,6 +17,7 @@ use super::super::extension::tools::kinds::SyncKind;
 
 use super::super::races;
 use super::super::yielding;
+use super::owned::OwnedTask;
 use super::record::WAITING;
 use crate::agents::rules;
 use crate::queue::push;
@@ -41,24 +42,22 @@ fn announce_as<const WATCHED: bool>(here: CurrentThread, task: &Task) {
     here.task.count_child();
     here.thread.count_created();
     here.thread.team().use_tasks();
-    // SAFETY: the taskgroup is open while it has members.
-    if let Some(group) = unsafe { task.member_of.get().as_ref() } {
+    if let Some(group) = task.member_of() {
         group.enter();
     }
 }
 
 /// Creates a task without dependences. The task is deferred, or it is run at once. It is run at
 /// once where [`is_included`] says so, or if the other threads have enough tasks.
-pub fn submit(here: CurrentThread, task: NonNull<Task>) {
+pub fn submit(here: CurrentThread, task: OwnedTask) {
     submit_as::<true>(here, task);
 }
 
 /// [`submit`]; `WATCHED` is false if no tool or sanitizer watches, as [`watch::any_watcher`] has just
 /// returned.
 #[inline]
-pub fn submit_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task belongs to the caller until it is published.
-    let (flags, priority) = unsafe { (task.as_ref().flags(), task.as_ref().priority()) };
+pub fn submit_as<const WATCHED: bool>(here: CurrentThread, task: OwnedTask) {
+    let (flags, priority) = (task.flags(), task.priority());
     if includes(here, flags) || has_enough(here, flags, priority) {
         run_at_once(here, task);
     } else {
@@ -68,15 +67,14 @@ pub fn submit_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) 
 }
 
 /// Creates a deferred task without dependences.
-pub fn defer(here: CurrentThread, task: NonNull<Task>) {
+pub fn defer(here: CurrentThread, task: OwnedTask) {
     defer_as::<true>(here, task);
 }
 
 /// [`defer`]; `WATCHED` has the same meaning as in [`submit_as`].
 #[inline(always)]
-pub fn defer_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task belongs to the caller until it is published.
-    announce_as::<WATCHED>(here, unsafe { task.as_ref() });
+pub fn defer_as<const WATCHED: bool>(here: CurrentThread, task: OwnedTask) {
+    announce_as::<WATCHED>(here, &task);
     push::push(here.thread, task);
     throttle::throttle(here);
 }

@@ -281,7 +281,7 @@ impl Drop for Spares {
     fn drop(&mut self) {
         while let Some(task) = self.take() {
             // SAFETY: no thread refers to it (*as new*).
-            unsafe { free(task.as_ptr()) };
+            unsafe { free(task.into_pointer().as_ptr()) };
         }
     }
 }

@@ -27,9 +27,10 @@ use crate::queue::push;
 use crate::queue::run_next;
 use crate::queue::search;
 use crate::task::constructs::announce;
+use crate::task::owned::OwnedTask;
 use crate::task::record::{Task, TaskFlags};
 use crate::taskgroup::record::Taskgroup;
-use crate::thread::current::CurrentThread;
+use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
 
 /// Bits in the state of a detachable task's event. The thread that sets the second bit completes
@@ -39,34 +40,28 @@ const EVENT_FULFILLED: u32 = 2;
 
 /// Runs a task at once on the stack of its creator, and completes it. The task must have been
 /// announced, and its dependences must be satisfied.
-pub fn run_undeferred(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task belongs to the caller; `execute` frees it when no thread refers to it any
-    // more.
-    run_next::push_ready(here.thread, unsafe { execute(here.thread, task, true, here.task.base.get()) });
+pub fn run_undeferred(here: CurrentThread, task: OwnedTask) {
+    run_next::push_ready(here.thread, execute(here.thread, task, true, here.task.base.get()));
 }
 
 /// Runs a new task at once on the stack of its creator, to its end. Completes it, unless its event
 /// is still to come. The dependences of the task are satisfied, and the task has not been
 /// announced.
-pub fn run_at_once(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task belongs to the caller.
-    let task_ref = unsafe { task.as_ref() };
-    if task_ref.flags().has(TaskFlags::DETACH) {
-        announce(here, task_ref); // another thread may complete it
+pub fn run_at_once(here: CurrentThread, task: OwnedTask) {
+    if task.flags().has(TaskFlags::DETACH) {
+        announce(here, &task); // another thread may complete it
         return run_undeferred(here, task);
     }
-    // SAFETY: the task is fresh, and it begins below.
-    include(here, task, || unsafe { run_body(here.thread, task_ref, true) });
+    // SAFETY: the task begins before this is called.
+    include(here, task, |task| unsafe { run_body(here.thread, task, true) });
 }
 
 /// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`.
 /// `NOTIFIED` means that tools are notified, as [`tools::is_on`] has returned.
 #[inline(always)]
-pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Task>, body: impl FnOnce()) {
-    // SAFETY: the task belongs to the caller.
-    let task_ref = unsafe { task.as_ref() };
-    include_as::<NOTIFIED, ()>(here, task, || {
-        if !is_discarded(task_ref) || task_ref.flags().has(TaskFlags::CONSTRUCTED) {
+pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: OwnedTask, body: impl FnOnce()) {
+    include_as::<NOTIFIED, ()>(here, task, |task| {
+        if !is_discarded(task) || task.flags().has(TaskFlags::CONSTRUCTED) {
             body();
         }
     });
@@ -75,29 +70,30 @@ pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Tas
 /// Runs and ends a task that is counted nowhere. No thread can wait for such a task, because its
 /// creator cannot continue before the end of the task.
 #[inline(always)]
-fn include<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include<R>(here: CurrentThread, task: OwnedTask, run: impl FnOnce(&Task) -> R) {
     if tools::is_on() { include_cold(here, task, run) } else { include_as::<false, R>(here, task, run) }
 }
 
 #[cold]
 #[inline(never)]
-fn include_cold<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include_cold<R>(here: CurrentThread, task: OwnedTask, run: impl FnOnce(&Task) -> R) {
     include_as::<true, R>(here, task, run);
 }
 
 /// [`include`]; if tools are `NOTIFIED`, they hear of the task.
 #[inline(always)]
-fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: OwnedTask, run: impl FnOnce(&Task) -> R) {
+    let task = task.into_pointer();
     // SAFETY: the task's own reference keeps the task alive until `end_included`.
     let task_ref: &'static Task = unsafe { &*task.as_ptr() };
     if NOTIFIED {
-        tools::task::begun(here.thread, task_ref);
+        tools::task::begun(&here.thread, task_ref);
     }
     begin(here.thread, task_ref);
     task_ref.goes_on_stack_of(here.task);
     // SAFETY: as in `execute`.
     unsafe { CurrentThread { task: task_ref, ..here }.enter() };
-    run();
+    run(task_ref);
     end(here.thread, task_ref);
     if NOTIFIED {
         notify_end(here.thread, task_ref);
@@ -113,9 +109,9 @@ fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: NonNull<Task>,
 /// # Safety
 /// Called once per task, by the thread that ran it, whose running task is its parent.
 #[inline(always)]
-pub unsafe fn end_included(thread: &Thread, task: NonNull<Task>) {
+pub unsafe fn end_included(thread: OwnThread, task: NonNull<Task>) {
     // SAFETY: the task's own reference belongs to the caller. If the task is as new, it is the last
-    // reference. Own thread only.
+    // reference.
     unsafe {
         let task_ref = task.as_ref();
         if !(task_ref.payload.get() == 0 && task_ref.is_as_new() && thread.own().spares.put(task_ref)) {
@@ -129,7 +125,7 @@ pub unsafe fn end_included(thread: &Thread, task: NonNull<Task>) {
 /// # Safety
 /// As [`end_included`].
 #[inline(never)]
-unsafe fn end_included_for_good(thread: &Thread, task: NonNull<Task>) {
+unsafe fn end_included_for_good(thread: OwnThread, task: NonNull<Task>) {
     // SAFETY: as the caller promises.
     unsafe {
         if task.as_ref().is_as_new() {
@@ -146,12 +142,12 @@ unsafe fn end_included_for_good(thread: &Thread, task: NonNull<Task>) {
 /// As [`end_included`].
 #[cold]
 #[inline(never)]
-unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
+unsafe fn end_included_late(thread: OwnThread, task: NonNull<Task>) {
     // SAFETY: the task's own reference belongs to the caller until `leave_uncounted`.
     unsafe {
         let task = task.as_ref();
         DependTable::discard(&task.children_depend);
-        if let Some(node) = task.node.get() {
+        if let Some(node) = task.node() {
             races::task_ends(task);
             run_next::push_ready(thread, completing::complete(node, Some(thread), task.team()));
         }
@@ -162,29 +158,38 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
 /// Runs a task that was taken from a queue on the stack of the running task, which waits for its
 /// end.
 ///
-/// # Safety
-/// The task was taken by this thread alone, its dependences are satisfied, and the running thread
-/// may start it.
-pub unsafe fn run_taken(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: as the caller promises.
-    run_next::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
+/// Its dependences are satisfied, and the running thread may start it.
+pub fn run_taken(here: CurrentThread, task: OwnedTask) {
+    run_next::push_ready(here.thread, execute(here.thread, task, false, here.task.base.get()));
 }
 
 /// Makes the job form of [`execute`]. The argument of the job is the task, and the thread is the
 /// one that was waiting.
-///
-/// # Safety
-/// `data` is a published task that the caller has taken, and this kernel thread hosts `thread`.
-pub fn job(thread: &Thread, task: NonNull<Task>) -> Job {
-    // SAFETY: only this thread has taken the task.
-    unsafe { task.as_ref() }.set_thread(thread);
-    Job { run: run_jobs, data: task.as_ptr().cast() }
+pub fn job(thread: OwnThread, task: OwnedTask) -> Job {
+    task.set_thread(&thread);
+    Job { run: run_jobs, data: task.into_pointer().as_ptr().cast() }
 }
 
 /// [`job`] for a member that waits for its next region, and runs for no gang meanwhile. The task
 /// runs for the gang of its region, which lasts until the region's tasks have ended.
-pub fn late_job(thread: &Thread, task: NonNull<Task>) -> Job {
+pub fn late_job(thread: OwnThread, task: OwnedTask) -> Job {
     Job { run: run_late_job, ..job(thread, task) }
+}
+
+/// The thread for which a job runs, and the job's first task. Between two tasks the running code
+/// counts as this thread's, not as another thread's.
+///
+/// # Safety
+/// `data` is the argument of a [`job`], which this kernel thread has just begun.
+#[inline(always)]
+unsafe fn begin_jobs(data: *mut ()) -> (OwnThread, OwnedTask) {
+    // SAFETY: `job` made the argument from a task, and set the thread of the task.
+    unsafe {
+        let task = OwnedTask::assume(NonNull::new_unchecked(data.cast::<Task>()));
+        let thread = OwnThread::assume(task.thread());
+        CurrentThread { thread, task: &thread.thread().implicit }.enter();
+        (thread, task)
+    }
 }
 
 unsafe fn run_late_job(data: *mut ()) {
@@ -196,19 +201,13 @@ unsafe fn run_late_job(data: *mut ()) {
         (team.gang(), team.plan().body.function as usize)
     };
     ult::worker::set_duty(duty);
-    // SAFETY: `job` made the argument from a task that its caller had taken, and set the thread of
-    // the task. The thread lasts as said above.
-    unsafe {
-        let task = NonNull::new_unchecked(data.cast::<Task>());
-        let thread: *const Thread = task.as_ref().thread();
-        // Between two tasks the running code counts as this thread's, not as another thread's.
-        CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter();
-        let mut next = Some(task);
-        while let Some(task) = next {
-            next = execute(&*thread, task, false, 0).filter(|&ready| run_next::follows_late(&*thread, ready));
-        }
-        (*thread).team().notify_closer();
+    // SAFETY: as the caller promises. The thread lasts as said above.
+    let (thread, task) = unsafe { begin_jobs(data) };
+    let mut next = Some(task);
+    while let Some(task) = next {
+        next = execute(thread, task, false, 0).and_then(|ready| run_next::follow_late(thread, ready));
     }
+    thread.team().notify_closer();
     ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
 }
 
@@ -216,22 +215,17 @@ unsafe fn run_late_job(data: *mut ()) {
 /// of a barrier, which may wait for the last of these tasks. This worker may run the code of
 /// another thread next, for any length of time.
 unsafe fn run_jobs(data: *mut ()) {
-    // SAFETY: `job` made the argument from a task that its caller had taken, and set the thread of
-    // the task. That thread waits on this worker, and continues only after this.
-    unsafe {
-        let task = NonNull::new_unchecked(data.cast::<Task>());
-        let thread: *const Thread = task.as_ref().thread();
-        let number = search::help_number(&*thread);
-        CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
-        let mut next = Some(task);
-        while let Some(task) = next {
-            next = match execute(&*thread, task, false, 0) {
-                Some(ready) => run_next::follow(&*thread, number, ready),
-                None => search::next_in_place(&*thread, number),
-            };
-        }
-        (*thread).team().notify_closer();
+    // SAFETY: as the caller promises. The thread waits on this worker, and continues only after this.
+    let (thread, task) = unsafe { begin_jobs(data) };
+    let number = search::help_number(thread);
+    let mut next = Some(task);
+    while let Some(task) = next {
+        next = match execute(thread, task, false, 0) {
+            Some(ready) => run_next::follow(thread, number, ready),
+            None => search::next_in_place(thread, number),
+        };
     }
+    thread.team().notify_closer();
 }
 
 /// Runs `task` in the name of `thread` on the current stack, then completes it. If an untied task
@@ -241,52 +235,36 @@ unsafe fn run_jobs(data: *mut ()) {
 /// `base` is the base of the task on whose stack this is ([`Task::base`]), and 0 on another stack.
 /// Returns the task that is in the thread's run-next slot at the end.
 ///
-/// # Safety
-/// Only the caller has taken the task, and the dependences of the task are satisfied; this kernel
-/// thread hosts `thread`.
+/// The dependences of the task are satisfied.
 #[must_use]
 #[inline(always)]
-unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
-    // SAFETY: as the caller promises.
-    unsafe {
-        if watch::any_watcher() {
-            execute_watched(thread, task, whole, base)
-        } else {
-            execute_as::<false>(thread, task, whole, base)
-        }
+fn execute(thread: OwnThread, task: OwnedTask, whole: bool, base: u32) -> Option<OwnedTask> {
+    if watch::any_watcher() {
+        execute_watched(thread, task, whole, base)
+    } else {
+        execute_as::<false>(thread, task, whole, base)
     }
 }
 
 /// [`execute`] if tools or sanitizers may watch.
-///
-/// # Safety
-/// As [`execute`].
 #[cold]
 #[inline(never)]
-unsafe fn execute_watched(
-    thread: &Thread,
-    task: NonNull<Task>,
-    whole: bool,
-    base: u32,
-) -> Option<NonNull<Task>> {
-    // SAFETY: as the caller promises.
-    unsafe { execute_as::<true>(thread, task, whole, base) }
+fn execute_watched(thread: OwnThread, task: OwnedTask, whole: bool, base: u32) -> Option<OwnedTask> {
+    execute_as::<true>(thread, task, whole, base)
 }
 
 /// [`execute`]; if the task may be `WATCHED`, tools and sanitizers are notified.
-///
-/// # Safety
-/// As [`execute`].
-unsafe fn execute_as<const WATCHED: bool>(
-    thread: &Thread,
-    task: NonNull<Task>,
+fn execute_as<const WATCHED: bool>(
+    thread: OwnThread,
+    task: OwnedTask,
     whole: bool,
     base: u32,
-) -> Option<NonNull<Task>> {
+) -> Option<OwnedTask> {
+    let task = task.into_pointer();
     // SAFETY: the task's own reference keeps the task alive until `complete`.
     let task_ref = unsafe { task.as_ref() };
     if WATCHED {
-        tools::task::begun(thread, task_ref);
+        tools::task::begun(&thread, task_ref);
     }
     begin(thread, task_ref);
     if WATCHED {
@@ -294,12 +272,12 @@ unsafe fn execute_as<const WATCHED: bool>(
     }
     task_ref.base.set(base);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
-    let before = unsafe { CurrentThread::set(thread, task_ref) };
+    let before = unsafe { CurrentThread::set(&thread, task_ref) };
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
     if WATCHED {
-        tools::task::ended(thread, task_ref, || status_at_end(task_ref, finished));
+        tools::task::ended(&thread, task_ref, || status_at_end(task_ref, finished));
     }
     ult::worker::set_locals(before);
     if finished {
@@ -309,7 +287,8 @@ unsafe fn execute_as<const WATCHED: bool>(
     if WATCHED {
         ult::sanitize::before(task_ref); // the next part comes after this one
     }
-    push::push(thread, task);
+    // SAFETY: only this thread has the task, of which a part is left.
+    push::push(thread, unsafe { OwnedTask::assume(task) });
     None
 }
 
@@ -320,7 +299,7 @@ unsafe fn execute_as<const WATCHED: bool>(
 /// # Safety
 /// The task has begun and is the running task.
 #[inline(always)]
-unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
+unsafe fn run_body(thread: OwnThread, task: &Task, whole: bool) -> bool {
     let discarded = is_discarded(task);
     if discarded {
         give_up_event(task);
@@ -331,7 +310,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     }
     let run_part = || {
         // SAFETY: the front made the task for this function.
-        task.run.get().is_none_or(|run| unsafe { run(thread, task, discarded) })
+        task.run.get().is_none_or(|run| unsafe { run(&thread, task, discarded) })
     };
     let mut finished = run_part();
     if ult::mutant!(task_runs_twice) {
@@ -344,8 +323,8 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
 }
 
 /// Notifies tools that the code of `task` has ended. The program has called that code itself.
-pub fn notify_end(thread: &Thread, task: &Task) {
-    tools::task::ended(thread, task, || status_at_end(task, true));
+pub fn notify_end(thread: OwnThread, task: &Task) {
+    tools::task::ended(&thread, task, || status_at_end(task, true));
 }
 
 /// Returns, for tools, how the task or a part of it has ended.
@@ -386,35 +365,32 @@ fn is_discarded(task: &Task) -> bool {
     if task.flags().has(TaskFlags::UNDEFERRED) && task.flags().has(TaskFlags::MERGED) {
         return false;
     }
-    // SAFETY: a taskgroup is alive while it has members.
-    let group = unsafe { task.member_of.get().as_ref() };
+    let group = task.member_of();
     (group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled())
         && !ult::mutant!(cancelled_tasks_run)
 }
 
 /// Marks a task as started by `thread`.
 #[inline]
-pub fn begin(thread: &Thread, task: &Task) {
-    task.set_thread(thread);
+pub fn begin(thread: OwnThread, task: &Task) {
+    task.set_thread(&thread);
     if task.affinity() != 0 {
         hint::remember(thread, task);
     }
     if !task.flags().has(TaskFlags::UNTIED) {
         task.marks.set(thread.team().team_queue().marks());
-        // SAFETY: own thread only: this code runs in the name of the thread.
-        unsafe { thread.own() }.tied.push(task);
+        thread.own().tied.push(task);
     }
 }
 
 /// Marks a task that [`begin`] marked as having reached its end. The task is still the running
 /// task. If it has queued work on a device, this waits until the work is over.
 #[inline]
-pub fn end(thread: &Thread, task: &Task) {
+pub fn end(thread: OwnThread, task: &Task) {
     let flags = task.flags();
     if !flags.has(TaskFlags::UNTIED) {
-        // SAFETY: own thread only.
-        let tied = unsafe { &mut thread.own().tied };
-        if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
+        let tied = &thread.own().tied;
+        if tied.last().is_some_and(|newest| ptr::eq(newest, task)) {
             tied.pop();
         } else {
             tied.remove(task);
@@ -428,7 +404,7 @@ pub fn end(thread: &Thread, task: &Task) {
 /// Ends a task that was for devices, or for free agents.
 #[cold]
 #[inline(never)]
-fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
+fn end_of_its_kind(thread: OwnThread, flags: TaskFlags) {
     if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::ANY_AT_END)) {
         offload::task_ends();
     }
@@ -441,7 +417,7 @@ fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
 ///
 /// # Safety
 /// Called once per task, by the thread that ran it (or skipped it).
-pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
+pub unsafe fn body_done(thread: OwnThread, task: NonNull<Task>) {
     // SAFETY: as the caller promises.
     run_next::push_ready(thread, unsafe { finish::<true>(thread, task) });
 }
@@ -451,7 +427,7 @@ pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
 /// # Safety
 /// As [`body_done`].
 #[must_use]
-unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
+unsafe fn finish<const WATCHED: bool>(thread: OwnThread, task: NonNull<Task>) -> Option<OwnedTask> {
     // SAFETY: the task's own reference belongs to the caller.
     let task_ref = unsafe { task.as_ref() };
     DependTable::discard(&task_ref.children_depend);
@@ -481,8 +457,7 @@ impl Task {
 
     /// Returns, in words, the construct that waits for this incomplete task.
     pub fn waiter(&self) -> Option<&'static str> {
-        // SAFETY: a taskgroup is open while it has members.
-        let group = unsafe { self.member_of.get().as_ref() };
+        let group = self.member_of();
         if self.parent().is_some_and(Task::waits_for_children) {
             Some("a taskwait")
         } else if group.is_some_and(Taskgroup::is_waited_for) {
@@ -535,17 +510,16 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
 /// # Safety
 /// The task has ended and is completed once.
 #[must_use]
-unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) -> Option<NonNull<Task>> {
+unsafe fn complete(thread: Option<OwnThread>, task: NonNull<Task>) -> Option<OwnedTask> {
     // SAFETY: the task's own reference keeps the task alive until `leave_parent`.
     let t = unsafe { task.as_ref() };
     let team = t.team.get();
-    let run_next = t.node.get().and_then(|node| completing::complete(node, thread, t.team()));
-    // SAFETY: the taskgroup ends only when this task has left it.
-    if let Some(group) = unsafe { t.member_of.get().as_ref() } {
+    let run_next = t.node().and_then(|node| completing::complete(node, thread, t.team()));
+    if let Some(group) = t.member_of() {
         group.leave();
     }
     // SAFETY: as above: the own reference is dropped here.
-    unsafe { leave_parent(t, thread) };
+    unsafe { leave_parent(t, thread.map(OwnThread::thread)) };
     match thread {
         Some(thread) => thread.count_completed(),
         // SAFETY: the team is not quiet before this count.

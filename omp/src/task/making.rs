@@ -8,6 +8,7 @@ use core::ptr::{self, NonNull};
 use ult::blocks;
 
 use super::counts::free;
+use super::owned::OwnedTask;
 use super::record::{RunFn, Task, TaskFlags};
 use crate::agents::rules as agents;
 use crate::depend::table::DependTable;
@@ -27,7 +28,7 @@ impl Task {
     /// Allocates an explicit task, a child of `here.task`, with `payload` bytes (16-aligned) behind
     /// the descriptor. The task does not count as created before [`super::submit`] or
     /// [`super::run_undeferred`].
-    pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+    pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> OwnedTask {
         if tools::is_on() {
             Self::allocate_with_side(here, payload, run, flags)
         } else {
@@ -37,7 +38,7 @@ impl Task {
 
     /// [`Task::allocate`] for a task of the program. It gets a side block only if tools want to be
     /// notified of it.
-    pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+    pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> OwnedTask {
         if tools::task::is_wanted(here) {
             Self::allocate_with_side(here, payload, run, flags)
         } else {
@@ -48,36 +49,29 @@ impl Task {
     /// [`Task::allocate`] with a side block behind the payload.
     #[cold]
     #[inline(never)]
-    fn allocate_with_side(
-        here: CurrentThread,
-        payload: usize,
-        run: RunFn,
-        flags: TaskFlags,
-    ) -> NonNull<Task> {
+    fn allocate_with_side(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> OwnedTask {
         let start = payload.saturating_add(align_of::<TaskSide>() - 1) & !(align_of::<TaskSide>() - 1);
         let block = Self::allocate_plain(here, start.saturating_add(size_of::<TaskSide>()), run, flags);
         // SAFETY: the block is fresh and has room for the side block.
-        unsafe {
-            let task = block.as_ref();
-            task.payload().add(start).cast::<TaskSide>().write(TaskSide::new());
-            task.set_flags(task.flags().with(TaskFlags::SIDE));
-        }
+        unsafe { block.payload().add(start).cast::<TaskSide>().write(TaskSide::new()) };
+        block.set_flags(block.flags().with(TaskFlags::SIDE));
         block
     }
 
     #[inline(always)]
-    fn allocate_plain(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+    fn allocate_plain(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> OwnedTask {
         let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>().saturating_add(payload))) else {
             report::fatal("out of memory for a task")
         };
         let block = block.cast::<Task>();
         // SAFETY: the block is fresh and large enough.
-        unsafe {
-            let task = Self::write_fresh(block);
-            task.begin_life(here, run, flags);
-            task.payload.set(payload);
-        }
-        block
+        let task = unsafe {
+            Self::write_fresh(block);
+            OwnedTask::assume(block)
+        };
+        task.begin_life(here, run, flags);
+        task.payload.set(payload);
+        task
     }
 
     /// Writes the data that a child of `here.task` takes over from it.
@@ -118,27 +112,22 @@ impl Task {
 
     /// Copies this unsubmitted task with its payload, as another child of `here.task`. The side block
     /// is not copied, because the copy may be reported where this task is not.
-    pub fn duplicate_for(&self, here: CurrentThread) -> NonNull<Task> {
+    pub fn duplicate_for(&self, here: CurrentThread) -> OwnedTask {
         let size = self.data_size();
         let Some(run) = self.run.get() else { report::fatal("a task without code was duplicated") };
         let copy = Self::generate(here, size, run, self.flags().without(TaskFlags::SIDE));
         // SAFETY: both payloads have `size` bytes and do not overlap.
-        unsafe {
-            ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
-            copy.as_ref().priority.set(self.priority());
-            copy.as_ref().affinity.set(self.affinity());
-            copy.as_ref().front[0].set(self.front[0].get());
-        }
+        unsafe { ptr::copy_nonoverlapping(self.payload(), copy.payload(), size) };
+        copy.priority.set(self.priority());
+        copy.affinity.set(self.affinity());
+        copy.front[0].set(self.front[0].get());
         copy
     }
 
     /// Frees a task that was never announced.
-    ///
-    /// # Safety
-    /// No other thread knows the task.
-    pub unsafe fn free_unsubmitted(task: NonNull<Task>) {
-        // SAFETY: as the caller promises.
-        unsafe { free(task.as_ptr()) };
+    pub fn free_unsubmitted(task: OwnedTask) {
+        // SAFETY: the caller has the task to itself.
+        unsafe { free(task.into_pointer().as_ptr()) };
     }
 }
 
@@ -146,17 +135,11 @@ impl Task {
     /// Makes a child of `here.task` without a payload, as [`Task::allocate`] does, for
     /// [`super::run_at_once`]. `NOTIFIED` means that the task gets a record for tools.
     #[inline(always)]
-    pub fn included<const NOTIFIED: bool>(
-        here: CurrentThread,
-        run: RunFn,
-        flags: TaskFlags,
-    ) -> NonNull<Task> {
-        // SAFETY: own thread only.
-        let spare = if NOTIFIED { None } else { unsafe { here.thread.own() }.spares.take() };
+    pub fn included<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: TaskFlags) -> OwnedTask {
+        let spare = if NOTIFIED { None } else { here.thread.own().spares.take() };
         match spare {
             Some(task) => {
-                // SAFETY: the task belongs to this thread, and is *as new*.
-                unsafe { task.as_ref() }.begin_life(here, run, flags);
+                task.begin_life(here, run, flags);
                 task
             }
             None => Self::one_more::<NOTIFIED>(here, run, flags),
@@ -165,7 +148,7 @@ impl Task {
 
     #[cold]
     #[inline(never)]
-    fn one_more<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
+    fn one_more<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: TaskFlags) -> OwnedTask {
         if NOTIFIED { Self::allocate(here, 0, run, flags) } else { Self::allocate_plain(here, 0, run, flags) }
     }
 }

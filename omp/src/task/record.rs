@@ -387,8 +387,9 @@ impl Task {
     }
 
     /// Returns the dependence node of the task, if it has one.
-    pub fn node(&self) -> Option<NonNull<Node>> {
-        self.node.get()
+    pub fn node(&self) -> Option<&Node> {
+        // SAFETY: the task drops its reference on the node only when it is complete.
+        self.node.get().map(|node| unsafe { node.as_ref() })
     }
 
     /// Returns true if `code` is the function that runs the task.
@@ -422,9 +423,16 @@ impl Task {
         unsafe { &*self.team.get() }
     }
 
-    /// Returns the taskgroup of which this task is a member, null for none.
-    pub fn member_of(&self) -> *const Taskgroup {
-        self.member_of.get()
+    /// Returns the taskgroup of which this task is a member, if there is one.
+    pub fn member_of(&self) -> Option<&Taskgroup> {
+        // SAFETY: a taskgroup is open while it has members that are not complete.
+        unsafe { self.member_of.get().as_ref() }
+    }
+
+    /// Returns the innermost open taskgroup of this task, if there is one. For the running task.
+    pub fn open_group(&self) -> Option<&Taskgroup> {
+        // SAFETY: only the running task closes its taskgroups.
+        unsafe { self.taskgroup.get().as_ref() }
     }
 
     /// Returns true if this task is `ancestor` or a descendant of it.
@@ -443,9 +451,10 @@ impl Task {
 /// A list of descriptors, linked by their parents. Invariant *as new*: each one is as
 /// [`Task::implicit`] makes it, except for what [`Task::begin_life`] writes, and no thread refers
 /// to it.
+#[derive(Default)]
 pub struct Spares {
-    pub(super) first: *const Task,
-    pub(super) count: u32,
+    pub(super) first: Cell<*const Task>,
+    pub(super) count: Cell<u32>,
 }
 
 #[cfg(test)]

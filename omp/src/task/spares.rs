@@ -6,8 +6,9 @@
 //! What lives here: the list of these descriptors. What does not: tasks with a payload, which come
 //! from [`ult::blocks`] one by one.
 
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 
+use super::owned::OwnedTask;
 use super::record::{Spares, Task};
 
 /// Descriptors that a thread keeps at most; further ones are freed. A thread that once recurses
@@ -15,28 +16,26 @@ use super::record::{Spares, Task};
 const MOST: u32 = 64;
 
 impl Spares {
-    /// An empty list.
-    pub const EMPTY: Self = Self { first: ptr::null(), count: 0 };
-
     #[inline(always)]
-    pub(super) fn take(&mut self) -> Option<NonNull<Task>> {
-        let task = NonNull::new(self.first.cast_mut())?;
-        // SAFETY: each block on the list is alive.
-        self.first = unsafe { task.as_ref() }.parent.get();
-        self.count -= 1;
+    pub(super) fn take(&self) -> Option<OwnedTask> {
+        let task = NonNull::new(self.first.get().cast_mut())?;
+        // SAFETY: each descriptor on the list is alive, and belongs to the thread.
+        let task = unsafe { OwnedTask::assume(task) };
+        self.first.set(task.parent.get());
+        self.count.set(self.count.get() - 1);
         Some(task)
     }
 
     /// Adds a descriptor that is *as new*. Returns false if the list has enough of them.
     #[inline(always)]
-    pub(super) fn put(&mut self, task: &Task) -> bool {
-        let room = self.count < MOST;
+    pub(super) fn put(&self, task: &Task) -> bool {
+        let room = self.count.get() < MOST;
         if room {
-            task.parent.set(self.first);
+            task.parent.set(self.first.get());
             task.priority.set(0);
             task.affinity.set(0);
-            self.first = task;
-            self.count += 1;
+            self.first.set(task);
+            self.count.set(self.count.get() + 1);
         }
         room
     }

@@ -9,35 +9,38 @@
 //! Rejected: a `Vec`, whose memory is already freed at some moments while its fields still point to
 //! that memory.
 
-use core::ops::Deref;
+use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use core::slice;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
-use super::record::Task;
-
-/// The tasks, oldest first.
-pub struct Tied {
-    tasks: AtomicPtr<*const Task>,
+/// The tasks, oldest first. `T` is the descriptor of a task, of which the stack keeps addresses
+/// alone.
+pub struct Tied<T> {
+    tasks: AtomicPtr<*const T>,
     count: AtomicUsize,
-    room: usize,
+    room: Cell<usize>,
 }
 
-impl Default for Tied {
+impl<T> Default for Tied<T> {
     fn default() -> Self {
-        Self { tasks: AtomicPtr::new(NonNull::dangling().as_ptr()), count: AtomicUsize::new(0), room: 0 }
+        Self {
+            tasks: AtomicPtr::new(NonNull::dangling().as_ptr()),
+            count: AtomicUsize::new(0),
+            room: Cell::new(0),
+        }
     }
 }
 
 // ORDERING: Relaxed on every access: one thread writes and reads; a handler on that thread reads.
 // For the handler the compiler's order is sufficient (`compiler_fence`).
-impl Tied {
+impl<T> Tied<T> {
     /// Notes that `task` has begun.
     #[inline(always)]
     #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is kept, nothing is read there")]
-    pub fn push(&mut self, task: *const Task) {
+    pub fn push(&self, task: *const T) {
         let count = self.len();
-        if count == self.room {
+        if count == self.room.get() {
             self.grow();
         }
         // SAFETY: there is room for one more.
@@ -48,7 +51,7 @@ impl Tied {
 
     /// Notes that the newest task has ended.
     #[inline(always)]
-    pub fn pop(&mut self) {
+    pub fn pop(&self) {
         self.count.store(self.len().saturating_sub(1), Ordering::Relaxed);
         compiler_fence(Ordering::Release); // a handler does not see the task when it is freed
     }
@@ -56,9 +59,9 @@ impl Tied {
     /// Notes that `task` has ended, which is not the newest one.
     #[cold]
     #[inline(never)]
-    pub fn remove(&mut self, task: *const Task) {
+    pub fn remove(&self, task: *const T) {
         let count = self.len();
-        let Some(at) = self.iter().rposition(|&other| ptr::eq(other, task)) else { return };
+        let Some(at) = self.all().iter().rposition(|&other| ptr::eq(other, task)) else { return };
         let tasks = self.tasks.load(Ordering::Relaxed);
         // The tasks move up one after the other: a handler that looks meanwhile finds one of them
         // twice.
@@ -73,11 +76,32 @@ impl Tied {
     /// Takes the oldest `among` tasks, and of these the ones that were begun before `task`. They
     /// may continue when `task` has ended or waits. Returns their number and the newest of them. If
     /// `task` is not among the tasks, returns all of them. Signal handlers may call this.
-    pub fn below(&self, task: *const Task, among: usize) -> (usize, Option<*const Task>) {
-        let all: &[*const Task] = self;
+    pub fn below(&self, task: *const T, among: usize) -> (usize, Option<*const T>) {
+        let all = self.all();
         let oldest = &all[..among.min(all.len())];
         let count = oldest.iter().rposition(|&other| ptr::eq(other, task)).unwrap_or(oldest.len());
         (count, oldest[..count].last().copied())
+    }
+
+    /// The newest task.
+    #[inline(always)]
+    pub fn last(&self) -> Option<*const T> {
+        self.all().last().copied()
+    }
+
+    /// Is there no task?
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The tasks. No caller changes the stack while it has the slice.
+    #[inline(always)]
+    fn all(&self) -> &[*const T] {
+        let tasks = self.tasks.load(Ordering::Relaxed);
+        // SAFETY: `count` tasks have been written. The thread that changes them has the stack for
+        // itself, except for handlers, which change nothing.
+        unsafe { slice::from_raw_parts(tasks, self.len()) }
     }
 
     fn len(&self) -> usize {
@@ -86,12 +110,12 @@ impl Tied {
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        let mut larger: Vec<*const Task> = Vec::with_capacity((2 * self.room).max(8));
-        larger.extend_from_slice(self);
-        let (old, room) = (self.tasks.load(Ordering::Relaxed), self.room);
+    fn grow(&self) {
+        let mut larger: Vec<*const T> = Vec::with_capacity((2 * self.room.get()).max(8));
+        larger.extend_from_slice(self.all());
+        let (old, room) = (self.tasks.load(Ordering::Relaxed), self.room.get());
         compiler_fence(Ordering::Release); // all tasks are there before a handler looks for them there
-        self.room = larger.capacity();
+        self.room.set(larger.capacity());
         self.tasks.store(larger.leak().as_mut_ptr(), Ordering::Relaxed);
         compiler_fence(Ordering::Release); // no handler looks at the old memory when it is freed
         release(old, room);
@@ -99,27 +123,16 @@ impl Tied {
 }
 
 /// Frees the memory of a stack.
-fn release(tasks: *mut *const Task, room: usize) {
+fn release<T>(tasks: *mut *const T, room: usize) {
     if room != 0 {
         // SAFETY: `grow` has leaked a vector with this room; addresses need no drop.
         drop(unsafe { Vec::from_raw_parts(tasks, 0, room) });
     }
 }
 
-impl Deref for Tied {
-    type Target = [*const Task];
-    #[inline(always)]
-    fn deref(&self) -> &[*const Task] {
-        let tasks = self.tasks.load(Ordering::Relaxed);
-        // SAFETY: `count` tasks have been written. The thread that changes them has the stack for
-        // itself, except for handlers, which change nothing.
-        unsafe { slice::from_raw_parts(tasks, self.len()) }
-    }
-}
-
-impl Drop for Tied {
+impl<T> Drop for Tied<T> {
     fn drop(&mut self) {
-        release(*self.tasks.get_mut(), self.room);
+        release(*self.tasks.get_mut(), self.room.get());
     }
 }
 
@@ -127,13 +140,13 @@ impl Drop for Tied {
 mod tests {
     use super::*;
 
-    fn task(number: usize) -> *const Task {
+    fn task(number: usize) -> *const u8 {
         ptr::without_provenance(number * 64)
     }
 
     #[test]
     fn tasks_end_in_any_order() {
-        let mut tied = Tied::default();
+        let tied = Tied::<u8>::default();
         (1..=40).for_each(|number| tied.push(task(number)));
         assert_eq!(tied.below(task(40), 40), (39, Some(task(39))));
         assert_eq!(
@@ -145,7 +158,7 @@ mod tests {
         tied.remove(task(50));
         assert_eq!(tied.below(task(40), 39), (38, Some(task(38))));
         (0..38).for_each(|_| tied.pop());
-        assert_eq!(&*tied, &[task(1)]);
+        assert_eq!(tied.all(), &[task(1)]);
         tied.pop();
         tied.pop();
         assert!(tied.is_empty() && tied.below(task(1), 1) == (0, None));

@@ -28,7 +28,6 @@
 //! * Graphs that include descendants beyond the recording task's own children: their tasks make
 //!   them anew, which 6.0 leaves to the implementation.
 
-use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
 use super::agents::rules as agents;
@@ -37,9 +36,9 @@ use super::depend::replay::{Links, replay};
 use super::extension::offload;
 use super::extension::tools;
 use super::task::constructs;
+use super::task::owned::OwnedTask;
 use super::task::record::{Task, TaskFlags};
 use super::taskgroup;
-use super::taskgroup::record::Taskgroup;
 use super::thread::current::CurrentThread;
 
 mod edges;
@@ -65,14 +64,15 @@ impl TaskgraphGraph {
     /// Begins the graph in the running task: a taskgroup is open until [`TaskgraphGraph::end`]. If
     /// another task is between the two, the program makes the tasks, and nothing is written down.
     pub fn begin(&self, here: CurrentThread) -> TaskgraphBegun {
-        let group = taskgroup::start(here);
+        taskgroup::start(here);
         // ORDERING: Acquire, pairs with the Release in `end`: the graph is as the last task has
         // left it.
-        if !is_recordable(here, group) || self.busy.swap(true, Ordering::Acquire) {
+        if !is_recordable(here) || self.busy.swap(true, Ordering::Acquire) {
             return TaskgraphBegun::Make;
         }
-        // SAFETY: opened above, and open until `end`.
-        unsafe { &*group }.graph.set(self);
+        if let Some(opened) = here.task.open_group() {
+            opened.graph.set(self);
+        }
         match self.state.get() {
             // Its tasks are not entered in the table of those that were made before.
             TaskgraphState::Ready if !entering::has_live_children(here) => {
@@ -90,9 +90,7 @@ impl TaskgraphGraph {
 
     /// Waits for all tasks of the graph and their descendants, and ends it.
     pub fn end(&self, here: CurrentThread) {
-        // SAFETY: the innermost taskgroup of the running task is open, if there is one.
-        let is_ours = unsafe { here.task.taskgroup.get().as_ref() }
-            .is_some_and(|group| core::ptr::eq(group.graph.get(), self));
+        let is_ours = here.task.open_group().is_some_and(|group| core::ptr::eq(group.graph.get(), self));
         if is_ours && self.state.get() == TaskgraphState::Recording {
             here.task.set_flags(here.task.flags().without(TaskFlags::RECORDS));
             // SAFETY: `busy` is ours.
@@ -134,34 +132,30 @@ impl TaskgraphGraph {
 }
 
 /// Are tasks made here as everywhere, and do they depend on nothing that a graph does not know?
-fn is_recordable(here: CurrentThread, group: *const Taskgroup) -> bool {
+fn is_recordable(here: CurrentThread) -> bool {
     let is_plain = !constructs::is_included(here)
         && !here.task.flags().has_any(TaskFlags::RECORDS.with(TaskFlags::WISHES));
-    is_plain && !offload::is_used() && !has_reductions(group)
+    is_plain && !offload::is_used() && !has_reductions(here.task.open_group())
 }
 
 impl Recorded {
     /// One more task of this kind, a child of the running one.
-    fn make(&self, here: CurrentThread) -> NonNull<Task> {
+    fn make(&self, here: CurrentThread) -> OwnedTask {
         let task = Task::generate(here, self.data.len() * 8, self.run, self.flags);
         // SAFETY: fresh, with a payload of that size; the front has said how its copies are put
         // right.
         unsafe {
-            let fresh = task.as_ref();
-            core::ptr::copy_nonoverlapping(
-                self.data.as_ptr(),
-                fresh.payload().cast::<u64>(),
-                self.data.len(),
-            );
-            fresh.front[0].set(self.front[0]);
-            fresh.front[1].set(self.front[1]);
+            let into = task.payload().cast::<u64>();
+            core::ptr::copy_nonoverlapping(self.data.as_ptr(), into, self.data.len());
+            task.front[0].set(self.front[0]);
+            task.front[1].set(self.front[1]);
             if !ult::mutant!(taskgraph_data_shared) {
-                (self.relocate)(fresh, self.from, self.data.len() * 8);
+                (self.relocate)(&task, self.from, self.data.len() * 8);
             }
-            fresh.set_priority(self.priority);
-            fresh.set_affinity(self.affinity);
-            tools::task::created(here, fresh, false);
         }
+        task.set_priority(self.priority);
+        task.set_affinity(self.affinity);
+        tools::task::created(here, &task, false);
         task
     }
 }

@@ -67,16 +67,10 @@ impl Recording {
 /// The recording that the running task makes.
 #[allow(clippy::mut_from_ref, reason = "as for `recording_of`")]
 fn of(task: &Task) -> Option<&mut Recording> {
-    let mut group = task.taskgroup.get();
-    // SAFETY: open taskgroups of the running task; the graph outlives its own.
-    while let Some(open) = unsafe { group.as_ref() } {
-        // SAFETY: as above.
-        if let Some(graph) = unsafe { open.graph.get().as_ref() } {
-            return (graph.state.get() == TaskgraphState::Recording).then(|| recording_of(graph));
-        }
-        group = open.outer;
-    }
-    None
+    let mut groups = core::iter::successors(task.open_group(), |group| group.outer());
+    // SAFETY: a graph outlives its taskgroup.
+    let graph = groups.find_map(|group| unsafe { group.graph.get().as_ref() })?;
+    (graph.state.get() == TaskgraphState::Recording).then(|| recording_of(graph))
 }
 
 #[allow(clippy::mut_from_ref, reason = "only the recording task asks, one call at a time")]
@@ -121,7 +115,7 @@ fn record_cold(
     let is_known = task.flags().without(KNOWN) == TaskFlags::default();
     // A task of a group with reductions keeps that group's address with its data.
     if let (Some(recording), true) =
-        (of(here.task), is_fit && is_known && !has_reductions(here.task.taskgroup.get()))
+        (of(here.task), is_fit && is_known && !has_reductions(here.task.open_group()))
     {
         recording.write(task, relocate, items);
     }
@@ -161,13 +155,6 @@ pub fn spoil(task: &Task) {
 }
 
 /// Has one of the open taskgroups reductions? Tasks keep its address with their data.
-pub(super) fn has_reductions(mut group: *const Taskgroup) -> bool {
-    // SAFETY: the taskgroups around an open one are open.
-    while let Some(open) = unsafe { group.as_ref() } {
-        if open.reductions.get().is_some() {
-            return true;
-        }
-        group = open.outer;
-    }
-    false
+pub(super) fn has_reductions(group: Option<&Taskgroup>) -> bool {
+    core::iter::successors(group, |group| group.outer()).any(|group| group.reductions.get().is_some())
 }

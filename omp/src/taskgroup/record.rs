@@ -109,10 +109,15 @@ impl Taskgroup {
         self.implied.set(true);
     }
 
+    /// The open group around this open one, if there is one.
+    pub fn outer(&self) -> Option<&Self> {
+        // SAFETY: the groups around an open one are open.
+        unsafe { self.outer.as_ref() }
+    }
+
     /// The group that the program opened: this one, or the one around it if this one was implied.
     pub(super) fn explicit(&self) -> &Self {
-        // SAFETY: the groups around an open one are open.
-        match unsafe { self.outer.as_ref() } {
+        match self.outer() {
             Some(outer) if self.implied.get() => outer.explicit(),
             _ => self,
         }

@@ -20,21 +20,20 @@ use super::super::extension::tools;
 use super::super::extension::tools::kinds::SyncKind;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
-use crate::thread::current::CurrentThread;
-use crate::thread::record::Thread;
+use crate::thread::current::{CurrentThread, OwnThread};
 
 impl Team {
     /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before
     /// any thread continues. True in the thread that arrived last.
     #[inline(always)]
-    fn barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
+    fn barrier<const WATCHED: bool>(&self, thread: OwnThread) -> bool {
         let is_last = self.pass::<WATCHED>(thread);
         offload::host_looks();
         is_last
     }
 
     #[inline(always)]
-    fn pass<const WATCHED: bool>(&self, thread: &Thread) -> bool {
+    fn pass<const WATCHED: bool>(&self, thread: OwnThread) -> bool {
         let size = self.size();
         // ORDERING: Relaxed; the value cannot change before this thread has arrived.
         let passed = self.passed.0.load(Ordering::Relaxed);
@@ -86,7 +85,7 @@ impl Team {
     }
 
     #[inline]
-    fn await_release(&self, thread: &Thread, passed: u64) {
+    fn await_release(&self, thread: OwnThread, passed: u64) {
         // In a cancelled region the other threads may have left for the end of the region. A
         // barrier in an orphaned function does not know that it is in such a region, so the thread
         // leaves it, too.
@@ -98,7 +97,7 @@ impl Team {
 
     /// A barrier that threads leave early if the region is cancelled (5.2 §11.2). True if the
     /// region has been cancelled.
-    fn cancellable_barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
+    fn cancellable_barrier<const WATCHED: bool>(&self, thread: OwnThread) -> bool {
         let size = self.size();
         if self.is_cancelled() {
             return true;

@@ -25,6 +25,7 @@ use crate::agents::calls;
 use crate::extension::tools;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
+use crate::thread::current::OwnThread;
 use crate::thread::record::Thread;
 
 /// One member that is present, in `Team::ending`. Derived: the count of present members is the low
@@ -147,7 +148,7 @@ impl Team {
     }
 
     /// The end of a region for its thread 0: waits for all members and all tasks.
-    pub fn await_join(&self, thread: &Thread) {
+    pub fn await_join(&self, thread: OwnThread) {
         let size = self.size();
         if size > 1 {
             // ORDERING: Acquire, pairs with `arrive_at_join` and `leave_for_good`: thread 0 sees

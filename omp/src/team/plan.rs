@@ -66,7 +66,7 @@ pub struct Plan {
     /// begins at level 0, but other regions may surround it. This number decides where threads run.
     pub active_around: u32,
     /// The thread that forked; null for an initial team.
-    pub parent_thread: *const Thread,
+    pub(crate) parent_thread: *const Thread,
     /// The task that forked; null for an initial team.
     pub parent_task: *const Task,
     /// Control variables of the implicit tasks.
@@ -105,6 +105,15 @@ pub struct Plan {
     pub device: i32,
     /// Number of nested target regions around this region, itself counted; 0 outside of all.
     pub target_depth: u32,
+}
+
+impl Plan {
+    /// The thread that forked the region; `None` for an initial team. It waits in the region.
+    #[inline(always)]
+    pub fn parent(&self) -> Option<&Thread> {
+        // SAFETY: null, or the forking thread, which outlives the region.
+        unsafe { self.parent_thread.as_ref() }
+    }
 }
 
 /// The host, in [`Plan::device`]. Chosen: a number that no device has.

@@ -19,6 +19,7 @@ use crate::agents::record::Agents;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
 use crate::team_queue::TeamQueue;
+use crate::thread::current::OwnThread;
 use crate::thread::record::Thread;
 
 impl Team {
@@ -75,7 +76,7 @@ impl Team {
 
     /// Waits until no explicit task of the team is incomplete. All other threads wait at the same
     /// barrier.
-    pub fn await_quiet(&self, thread: &Thread) {
+    pub fn await_quiet(&self, thread: OwnThread) {
         if !self.has_used_tasks() || self.is_quiet() || ult::mutant!(barrier_ignores_tasks) {
             return;
         }
@@ -86,8 +87,7 @@ impl Team {
         // long as there are tasks. It would also fail while the thread itself has begun a task and
         // not ended it. Then the scheduler calls this condition again and again, so `begun` is
         // checked first.
-        // SAFETY: own thread only: conditions are called on its worker.
-        let begun = || !unsafe { thread.own() }.tied.is_empty();
+        let begun = || !thread.own().tied.is_empty();
         self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), WaitSite::Closing);
         // ORDERING: Relaxed; a late notification wakes the worker for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);

@@ -20,6 +20,7 @@ use ult::worker::Worker;
 use crate::queue::find;
 use crate::queue::search;
 use crate::team::record::Team;
+use crate::thread::current::OwnThread;
 use crate::thread::record::Thread;
 
 /// The reason for which a thread waits.
@@ -39,18 +40,18 @@ impl Team {
     /// Waits at a task scheduling point until `done`, and runs tasks meanwhile. In the child of a
     /// fork(2) no other thread makes `done` true. There the wait also ends when `thread` finds no
     /// more tasks.
-    pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
+    pub fn help_until(&self, thread: OwnThread, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Task);
     }
 
     /// As [`Team::help_until`], at the team's barrier with the number `passed`.
-    pub(super) fn help_at_barrier(&self, thread: &Thread, passed: u64, done: &dyn Fn() -> bool) {
+    pub(super) fn help_at_barrier(&self, thread: OwnThread, passed: u64, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Barrier(passed));
     }
 
     /// As [`Team::help_until`], for a condition of which the worker is not notified: the worker
     /// polls it without sleeping.
-    pub fn help_polling(&self, thread: &Thread, done: &dyn Fn() -> bool) {
+    pub fn help_polling(&self, thread: OwnThread, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), Spin::POLLING, WaitSite::Task);
     }
 
@@ -69,7 +70,7 @@ impl Team {
     /// check of `done`.
     pub(super) fn help_while(
         &self,
-        thread: &Thread,
+        thread: OwnThread,
         done: &dyn Fn() -> bool,
         more: &dyn Fn() -> bool,
         spin: Spin,
@@ -88,9 +89,7 @@ impl Team {
             WaitSite::Task | WaitSite::Closing | WaitSite::Join => None,
         };
         // A free agent may start some tasks only, and so may a thread in a tied task.
-        // SAFETY: own thread only.
-        let takes_any_task =
-            !thread.is_agent() && (place != WaitSite::Task || unsafe { thread.own() }.tied.is_empty());
+        let takes_any_task = !thread.is_agent() && (place != WaitSite::Task || thread.own().tied.is_empty());
         let wait = Wait::until(&ready)
             .seeking(&seek)
             .counted_by(&self.sleepers.0)

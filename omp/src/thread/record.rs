@@ -1,36 +1,26 @@
 //! The record of an OpenMP thread.
 //!
-//! What lives here: the data that other threads read, those that only the thread itself touches
-//! ([`ThreadOwn`]), and accessors. What does not: which thread is the running one
+//! What lives here: the data that other threads read, and accessors. What does not: the data that
+//! only the thread itself touches ([`super::own`]), which thread is the running one
 //! ([`super::current`]), and what a thread does.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
-use core::ops::Range;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use ult::debug::DebugEntry;
 use ult::deque::Deque;
 use ult::spawn::{SpawnGroup, UltStart};
-use ult::sys::arch::{self, FpState};
 use ult::tls_block::TlsBlock;
-use ult::victim::Draw;
 use ult::worker::Worker;
 
-use crate::affinity::assign::PlaceAssignment;
+use super::own::ThreadOwn;
 use crate::agents::marks::UNASSIGNED;
-use crate::counts::CountList;
-use crate::depend::record::Node;
 use crate::extension::side::ThreadSide;
 use crate::report;
-use crate::task::record::{Spares, Task};
-use crate::task::tied::Tied;
-use crate::team::plan::{ForkedRegion, Strict};
+use crate::task::record::Task;
 use crate::team::record::Team;
-use crate::team_queue::TeamQueueSeen;
-use crate::tls_blocks::TlsBlocks;
-use crate::worksharing::own::Dispatch;
 
 /// One thread of a team (OpenMP 5.2 §1.2.2).
 #[repr(align(128))]
@@ -67,7 +57,7 @@ pub struct Thread {
     pub(super) completed: AtomicU64,
     /// What tools keep with the thread; own thread only.
     pub tools: ThreadSide,
-    pub(super) own: UnsafeCell<ThreadOwn>,
+    pub(super) own: ThreadOwn,
 }
 
 /// The data that other threads read at each fork and join, and that seldom change: on a cache line
@@ -79,120 +69,6 @@ pub(super) struct ThreadKnown {
     pub(super) worker: AtomicPtr<Worker>,
     /// How the thread starts in a team of ULTs. The forking thread writes it before each fork.
     pub(super) ult_start: UnsafeCell<Option<UltStart>>,
-}
-
-/// The part of a thread that only the thread itself touches.
-pub struct ThreadOwn {
-    /// Number of worksharing constructs with a shared descriptor that the thread has met in this
-    /// region.
-    pub constructs: u64,
-    /// Number of `single` constructs that the thread has met in this region.
-    pub singles: u64,
-    /// The worksharing loop this thread is in.
-    pub dispatch: Dispatch,
-    /// Teams kept for the regions that this thread forks.
-    pub teams: Vec<Box<Team>>,
-    /// Size of the last outermost team that this thread forked, if that team's threads ran with
-    /// `tls_blocks`; otherwise 0.
-    pub kept_size: u32,
-    /// TLS blocks of the threads 1, 2, … of the outermost teams that this thread forks.
-    pub tls_blocks: TlsBlocks,
-    /// Explicit tied tasks that this thread has started and not completed, oldest first. By the
-    /// task scheduling constraint each is a descendant of the one before it.
-    pub tied: Tied,
-    /// Number of waits of the thread's tasks for devices, see [`crate::extension::offload::has_room`].
-    pub at_devices: u32,
-    /// The number of these waits during which the thread begins no task (`Flags::REDUCES`).
-    pub reduces: u32,
-    /// Number of the thread's tasks that wait outside of the runtime while it runs others, see
-    /// `outside::is_loose`.
-    pub loose: u32,
-    /// For a free agent: number of tasks, or parts of them, that it has begun and not ended.
-    pub begun: u32,
-    /// For a free agent: number of taskgroups with reductions that its tasks have open.
-    pub reducing: u32,
-    /// For a free agent: it has begun to search for tasks, and may have one.
-    pub at_work: bool,
-    /// The floating-point mode in which the thread left the region; for a thread of a team of ULTs
-    /// that left before the region's end.
-    pub mode: FpState,
-    /// The generator that picks victims.
-    pub draw: Draw,
-    /// The wait whose tasks run in place, see `queue::next_in_place`. The number identifies the
-    /// wait. The function says whether the wait may have one more task.
-    pub helping: (u32, Option<*const (dyn Fn() -> bool + 'static)>),
-    /// Descriptors for tasks that this thread runs at once.
-    pub spares: Spares,
-    /// The deque was full, and was not yet half empty at the last check, see `queue::is_saturated`.
-    pub saturated: bool,
-    /// Number of searches in a row that left another thread's only task in that thread's deque.
-    pub spared: u32,
-    /// Number of tasks with a priority that the thread has resumed, see `queue::near`.
-    pub resumed: u32,
-    /// Yields that found no other context to run.
-    pub in_vain: InVain,
-    /// Number of searches for tasks without success, see `queue`.
-    pub looks: u32,
-    /// The tasks for free agents that the thread has passed over in the team queue.
-    pub seen: TeamQueueSeen,
-    /// `num_threads`, `proc_bind`, … that LLVM's compiler pushed for the next region.
-    pub pushed: Pushed,
-    /// The place to which this thread is bound; −1 if it is not bound.
-    pub place: i32,
-    /// Size and places of the team that this thread forked last, if that team's affinity was
-    /// displayed.
-    pub displayed: Option<(u32, Option<PlaceAssignment>)>,
-    /// The processors on which an initial thread may run while it is not bound, with
-    /// `KMP_AFFINITY=reset`.
-    pub unbound: Vec<usize>,
-    /// Places that this thread may use.
-    pub partition: Range<u32>,
-    /// The region whose thread 0 this is, if a front forks and joins by separate calls.
-    pub region: Option<Box<ForkedRegion>>,
-    /// The path that the reduction in progress has taken.
-    pub reduction: ReductionPath,
-    /// The node, with mutexes, of an undeferred task that LLVM's compiler is about to begin.
-    pub entered: Option<NonNull<Node>>,
-}
-
-/// Clauses that arrive by calls of their own, before the region to which they belong.
-#[derive(Clone, Copy, Default)]
-pub struct Pushed {
-    /// `num_threads`; 0 if the clause is absent.
-    pub num_threads: u32,
-    /// `num_threads` as a list.
-    pub counts: Option<&'static CountList>,
-    /// `strict`.
-    pub strict: Option<Strict>,
-    /// `proc_bind` as the ABI counts it; 0 if the clause is absent.
-    pub proc_bind: u32,
-    /// Lower and upper bound of `num_teams`; 0 if the clause is absent.
-    pub num_teams: (u32, u32),
-    /// `thread_limit` of `teams`; 0 if the clause is absent.
-    pub thread_limit: u32,
-}
-
-/// Yields of a thread that found no other thread to run.
-#[derive(Clone, Copy, Default)]
-pub struct InVain {
-    /// Calls to come that do nothing.
-    pub(crate) left: u32,
-    /// How many they were at first.
-    pub(crate) pause: u32,
-}
-
-/// The way a construct has taken, kept by the thread until its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReductionPath {
-    /// The team has one thread.
-    #[default]
-    Alone,
-    /// One thread after the other, under a lock.
-    Critical,
-    /// Atomic operations.
-    Atomic,
-    /// In the order of thread numbers; this is thread 0.
-    Tree,
 }
 
 // SAFETY: `own` and the cells are touched only as "own thread only" says, or by the forking thread
@@ -229,39 +105,7 @@ impl Thread {
             created: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             tools: ThreadSide::default(),
-            own: UnsafeCell::new(ThreadOwn {
-                constructs: 0,
-                singles: 0,
-                dispatch: Dispatch::default(),
-                teams: Vec::new(),
-                kept_size: 0,
-                tls_blocks: TlsBlocks::default(),
-                tied: Tied::default(),
-                at_devices: 0,
-                reduces: 0,
-                loose: 0,
-                begun: 0,
-                reducing: 0,
-                at_work: false,
-                mode: arch::fp_state(),
-                draw: Draw::new(u64::from(num)),
-                helping: (0, None),
-                spares: Spares::EMPTY,
-                saturated: false,
-                spared: 0,
-                resumed: 0,
-                in_vain: InVain::default(),
-                looks: 0,
-                seen: TeamQueueSeen::NOTHING,
-                pushed: Pushed::default(),
-                place: -1,
-                displayed: None,
-                unbound: Vec::new(),
-                partition: 0..0,
-                region: None,
-                reduction: ReductionPath::default(),
-                entered: None,
-            }),
+            own: ThreadOwn::new(num),
         })
     }
 
@@ -272,22 +116,6 @@ impl Thread {
     /// membership.
     pub unsafe fn join_team(&self, team: *const Team) {
         self.team.set(team);
-    }
-
-    /// Saves the present floating-point mode. The thread leaves a region that may call it back to
-    /// help with tasks; it does so in this mode.
-    #[inline]
-    pub fn keep_mode(&self) {
-        // SAFETY: own thread only: this code runs in the thread's name.
-        unsafe { self.own() }.mode = arch::fp_state();
-    }
-
-    /// Restores the mode that [`Thread::keep_mode`] saved, when the thread has come back.
-    pub fn resume_mode(&self) {
-        if !ult::mutant!(mode_lost_by_leaving) {
-            // SAFETY: own thread only, as above; a state that was read from a running thread.
-            unsafe { arch::set_fp_state(self.own().mode) };
-        }
     }
 
     /// Sets the worker that hosts the thread and runs it from here on.
@@ -419,9 +247,7 @@ impl Thread {
     pub fn is_free_agent(&self) -> bool {
         let mut thread = self;
         while thread.num == 0 {
-            // SAFETY: the thread that forked a region waits in the region; an initial team has
-            // none.
-            let Some(outer) = (unsafe { thread.team().plan().parent_thread.as_ref() }) else { return false };
+            let Some(outer) = thread.team().plan().parent() else { return false };
             thread = outer;
         }
         thread.is_agent()
@@ -443,27 +269,14 @@ impl Thread {
         }
     }
 
-    /// The thread's own part.
+    /// The own part of a thread that does not run now, and that no other thread looks at. For the
+    /// running thread see [`OwnThread::own`](super::current::OwnThread::own).
     ///
     /// # Safety
-    /// Only under "own thread only". The reference must not be kept across a call that may wait or
-    /// run user code.
-    #[inline(always)]
-    #[allow(clippy::mut_from_ref, reason = "an owner-only cell; the safety contract is the borrow check")]
-    pub unsafe fn own(&self) -> &mut ThreadOwn {
-        // SAFETY: as the caller says.
-        unsafe { &mut *self.own.get() }
-    }
-
-    /// The tied tasks that the thread has begun. Also for signal handlers, which may interrupt code
-    /// that holds [`Thread::own`].
-    ///
-    /// # Safety
-    /// Only under "own thread only".
-    pub unsafe fn tied(&self) -> &Tied {
-        // SAFETY: as the caller says. The code that changes the stack does so in an order that lets
-        // a handler read it in between.
-        unsafe { &(*self.own.get()).tied }
+    /// The thread has left its region or waits for its next one, and the caller alone decides what
+    /// it does next: the forking thread for its members and the threads that have left for good.
+    pub unsafe fn own_at_rest(&self) -> &ThreadOwn {
+        &self.own
     }
 
     /// Counts a task created by this thread.

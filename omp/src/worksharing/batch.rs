@@ -56,22 +56,30 @@ const UNBATCHED_CHUNKS: u64 = 1 << 48;
 
 impl Batch {
     /// The thread enters a loop of `chunks` chunks.
-    pub(super) fn begin(&mut self, here: CurrentThread, construct: u64, chunks: u64) {
-        *self = Self::of(construct, chunks);
-        self.reserve = here.team().reserve(here.thread.num());
+    pub(super) fn begin(&self, here: CurrentThread, construct: u64, chunks: u64) {
+        self.begin_with(here.team().reserve(here.thread.num()), construct, chunks);
     }
 
-    fn of(construct: u64, chunks: u64) -> Self {
-        Self { construct, chunks: if chunks < UNBATCHED_CHUNKS { chunks } else { 0 }, ..Self::default() }
+    fn begin_with(&self, reserve: *const ChunkReserve, construct: u64, chunks: u64) {
+        self.reserve.set(reserve);
+        self.construct.set(construct);
+        self.chunks.set(if chunks < UNBATCHED_CHUNKS { chunks } else { 0 });
+        self.size.set(1);
+        self.taken.set(0);
+        self.since.set(0);
+        self.pause.set(0);
+        self.seen.set(0);
+        self.victim.set(0);
+        self.ends.set(false);
     }
 
     /// The thread leaves the loop, or enters one without batches. The remaining chunks of a
     /// cancelled loop are dropped.
     #[inline]
-    pub(super) fn end(&mut self) {
+    pub(super) fn end(&self) {
         if let Some(reserve) = self.reserve() {
             reserve.clear();
-            self.reserve = ptr::null();
+            self.reserve.set(ptr::null());
         }
     }
 
@@ -79,69 +87,72 @@ impl Batch {
     #[inline(always)]
     pub(super) fn reserve(&self) -> Option<&'static ChunkReserve> {
         // SAFETY: null, or a part of the team, which lives as long as the thread is a member.
-        unsafe { self.reserve.as_ref() }
+        unsafe { self.reserve.get().as_ref() }
     }
 
     /// The number of the next chunk, if the reserve is empty. A number beyond the end if there is
     /// no chunk.
-    pub(super) fn refill(&mut self, here: CurrentThread, share: &WorkShare) -> u64 {
+    pub(super) fn refill(&self, here: CurrentThread, share: &WorkShare) -> u64 {
         let count = self.count(u64::from(here.team().size()));
         // ORDERING: Relaxed; the counter only divides the work, and the sequence number has
         // published the data that the loop reads.
         let first = share.next.0.fetch_add(count, Ordering::Relaxed);
-        self.seen = first;
-        if self.chunks == 0 {
+        self.seen.set(first);
+        let chunks = self.chunks.get();
+        if chunks == 0 {
             return first;
         }
-        let counted = self.chunks - 1;
+        let counted = chunks - 1;
         if counted <= first {
-            return self.take_stray(here, share).unwrap_or(self.chunks);
+            return self.take_stray(here, share).unwrap_or(chunks);
         }
         let count = count.min(counted - first);
         if count > 1 {
-            self.reserve().inspect(|reserve| reserve.fill(self.construct, first + 1, count - 1));
+            self.reserve().inspect(|reserve| reserve.fill(self.construct.get(), first + 1, count - 1));
             share.note_reserves();
         }
-        self.taken = count;
-        if self.pause == 0 && self.is_worth_it(u64::from(here.team().size())) {
-            self.since = ult::sys::arch::ticks();
+        self.taken.set(count);
+        if self.pause.get() == 0 && self.is_worth_it(u64::from(here.team().size())) {
+            self.since.set(ult::sys::arch::ticks());
         }
         first
     }
 
     /// A chunk that another thread has reserved, or the loop's last chunk. The counter is at its
     /// end.
-    fn take_stray(&mut self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
+    fn take_stray(&self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
+        let last = self.chunks.get() - 1;
         if ult::mutant!(last_chunk_first) && share.take_last() {
-            return Some(self.chunks - 1);
+            return Some(last);
         }
-        if self.ends {
+        if self.ends.get() {
             return None;
         }
         self.steal(here, share).or_else(|| {
-            self.ends = share.take_last();
-            self.ends.then_some(self.chunks - 1)
+            self.ends.set(share.take_last());
+            self.ends.get().then_some(last)
         })
     }
 
     /// The number of chunks to take now.
-    fn count(&mut self, threads: u64) -> u64 {
-        if self.pause != 0 {
-            self.pause -= 1;
-        } else if self.since != 0 {
-            self.judge(ult::sys::arch::ticks().wrapping_sub(self.since));
+    fn count(&self, threads: u64) -> u64 {
+        let (pause, since) = (self.pause.get(), self.since.get());
+        if pause != 0 {
+            self.pause.set(pause - 1);
+        } else if since != 0 {
+            self.judge(ult::sys::arch::ticks().wrapping_sub(since));
         }
-        self.size.min(self.left() / (SHARES_PER_BATCH * threads)).max(1)
+        self.size.get().min(self.left() / (SHARES_PER_BATCH * threads)).max(1)
     }
 
     /// Decides the size of the next batch: the chunks taken last have taken `ticks`.
-    fn judge(&mut self, ticks: u64) {
-        self.since = 0;
-        if ticks <= QUICK_CHUNK_TICKS * self.taken {
-            self.size = (2 * self.size).min(BATCH_CHUNKS);
+    fn judge(&self, ticks: u64) {
+        self.since.set(0);
+        if ticks <= QUICK_CHUNK_TICKS * self.taken.get() {
+            self.size.set((2 * self.size.get()).min(BATCH_CHUNKS));
         } else {
-            self.size = 1;
-            self.pause = UNTIMED_CHUNKS;
+            self.size.set(1);
+            self.pause.set(UNTIMED_CHUNKS);
         }
     }
 
@@ -151,20 +162,21 @@ impl Batch {
     }
 
     fn left(&self) -> u64 {
-        self.chunks.saturating_sub(self.seen)
+        self.chunks.get().saturating_sub(self.seen.get())
     }
 
     /// A chunk that another thread has reserved and not begun.
-    fn steal(&mut self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
+    fn steal(&self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
         if !share.has_reserves() || ult::mutant!(reserves_not_stolen) {
             return None;
         }
         let (team, size) = (here.team(), here.team().size());
         for _ in 0..size {
-            if let Some(chunk) = team.reserve(self.victim).steal(self.construct) {
+            let victim = self.victim.get();
+            if let Some(chunk) = team.reserve(victim).steal(self.construct.get()) {
                 return Some(chunk);
             }
-            self.victim = if self.victim + 1 < size { self.victim + 1 } else { 0 };
+            self.victim.set(if victim + 1 < size { victim + 1 } else { 0 });
         }
         None
     }
@@ -211,23 +223,30 @@ mod tests {
         }
     }
 
+    fn batch_of(construct: u64, chunks: u64) -> Batch {
+        let batch = Batch::default();
+        batch.begin_with(ptr::null(), construct, chunks);
+        batch
+    }
+
     #[test]
     fn batches_grow_with_quick_chunks_and_end_with_a_slow_one() {
-        let mut batch = Batch::of(3, 100_000);
+        let batch = batch_of(3, 100_000);
         for size in [2, 4, 8, 16, 32, 64, 64] {
-            (batch.taken, batch.since) = (batch.size, 1);
-            batch.judge(QUICK_CHUNK_TICKS * batch.taken);
-            assert_eq!(batch.size, size);
+            batch.taken.set(batch.size.get());
+            batch.since.set(1);
+            batch.judge(QUICK_CHUNK_TICKS * batch.taken.get());
+            assert_eq!(batch.size.get(), size);
         }
         assert_eq!(batch.count(2), 64);
-        batch.seen = 100_000 - 200;
+        batch.seen.set(100_000 - 200);
         assert_eq!(batch.count(2), 25, "an eighth of what is left");
-        batch.judge(QUICK_CHUNK_TICKS * batch.taken + 1);
+        batch.judge(QUICK_CHUNK_TICKS * batch.taken.get() + 1);
         for _ in 0..UNTIMED_CHUNKS {
             assert_eq!(batch.count(2), 1);
         }
-        assert_eq!(batch.pause, 0);
-        let endless = Batch::of(4, UNBATCHED_CHUNKS);
-        assert_eq!((endless.chunks, endless.is_worth_it(2)), (0, false));
+        assert_eq!(batch.pause.get(), 0);
+        let endless = batch_of(4, UNBATCHED_CHUNKS);
+        assert_eq!((endless.chunks.get(), endless.is_worth_it(2)), (0, false));
     }
 }

@@ -15,8 +15,7 @@ use crate::thread::current::CurrentThread;
 /// Cancels the innermost worksharing construct of the running thread.
 pub fn cancel_current_loop(here: CurrentThread) {
     let team = here.team();
-    // SAFETY: own thread only.
-    match unsafe { here.thread.own() }.dispatch.running(here) {
+    match here.thread.own().dispatch.running(here) {
         Some(_) if ult::mutant!(cancel_for_ignored) => {}
         Some(share) => {
             // ORDERING: Relaxed; cancellation publishes nothing, and threads notice it eventually.
@@ -29,8 +28,7 @@ pub fn cancel_current_loop(here: CurrentThread) {
 
 /// Has the innermost worksharing construct of the running thread been cancelled?
 pub fn is_current_cancelled(here: CurrentThread) -> bool {
-    // SAFETY: own thread only.
-    match unsafe { here.thread.own() }.dispatch.running(here) {
+    match here.thread.own().dispatch.running(here) {
         // ORDERING: Relaxed, as in `cancel_current_loop`.
         Some(share) => share.cancelled.load(Ordering::Relaxed),
         None => here.team().is_construct_cancelled(),

@@ -46,20 +46,27 @@ impl Dispatch {
     #[inline(always)]
     pub(super) fn share(&self) -> Option<&'static WorkShare> {
         // SAFETY: null, or an entry of the team's ring, which lives as long as the thread.
-        unsafe { self.share.as_ref() }
+        unsafe { self.share.get().as_ref() }
     }
 
     /// As [`Dispatch::share`], but not a loop that the thread left by cancellation and has not
     /// closed.
     pub(super) fn running(&self, here: CurrentThread) -> Option<&'static WorkShare> {
-        self.share().filter(|_| self.phase == here.team().phase() && self.construct < constructs(here))
+        let is_open = self.phase.get() == here.team().phase() && self.construct.get() < constructs(here);
+        self.share().filter(|_| is_open)
+    }
+
+    /// Number of iterations that are to be run.
+    #[inline(always)]
+    fn trips(&self) -> u64 {
+        self.space.get().trips.saturating_sub(u64::from(skips_last(self.schedule.get().rule)))
     }
 
     #[inline]
-    fn take(&mut self, here: CurrentThread, share: &WorkShare) -> Range<u64> {
-        let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
-        let (threads, size) = (u64::from(here.team().size()), self.schedule.chunk);
-        match self.schedule.rule {
+    fn take(&self, here: CurrentThread, share: &WorkShare) -> Range<u64> {
+        let (trips, threads) = (self.trips(), u64::from(here.team().size()));
+        let Schedule { rule, chunk: size, .. } = self.schedule.get();
+        match rule {
             // ORDERING: Relaxed; the counter only divides the work, and the sequence number has
             // published the data that the loop reads.
             ScheduleRule::Dynamic | ScheduleRule::Singly => {
@@ -95,39 +102,38 @@ impl Dispatch {
         match reserve.take() {
             // The chunks of a reserve exist, so the product does not overflow.
             Some(index) => {
-                let (start, size) = (index * self.schedule.chunk, self.schedule.chunk);
-                start..start + size.min(self.space.trips - start)
+                let size = self.schedule.get().chunk;
+                let start = index * size;
+                start..start + size.min(self.space.get().trips - start)
             }
             None => next_shared(here, share),
         }
     }
 
     #[inline(always)]
-    fn next_alone(&mut self) -> Range<u64> {
-        let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
-        let start = self.alone;
+    fn next_alone(&self) -> Range<u64> {
+        let (trips, start) = (self.trips(), self.alone.get());
         if start >= trips {
             return NONE;
         }
-        self.alone = if self.schedule.rule == ScheduleRule::Singly { start + 1 } else { trips };
-        start..self.alone
+        let end = if self.schedule.get().rule == ScheduleRule::Singly { start + 1 } else { trips };
+        self.alone.set(end);
+        start..end
     }
 
     #[inline]
-    fn take_static(&mut self, here: CurrentThread) -> Range<u64> {
-        let round = self.round;
-        self.round += 1;
+    fn take_static(&self, here: CurrentThread) -> Range<u64> {
+        let round = self.round.get();
+        self.round.set(round + 1);
         let (threads, num) = (u64::from(here.team().size()), u64::from(here.thread.num()));
-        match self.schedule.rule {
+        let (trips, size) = (self.space.get().trips, self.schedule.get().chunk);
+        match self.schedule.get().rule {
             ScheduleRule::Chunked => {
-                let index = round.saturating_mul(threads).saturating_add(num);
-                schedule::chunk(self.space.trips, self.schedule.chunk, index)
+                schedule::chunk(trips, size, round.saturating_mul(threads).saturating_add(num))
             }
             _ if round != 0 => 0..0,
-            ScheduleRule::BlockMultiple => {
-                schedule::block_multiple(self.space.trips, threads, num, self.schedule.chunk)
-            }
-            _ => schedule::block(self.space.trips, threads, num),
+            ScheduleRule::BlockMultiple => schedule::block_multiple(trips, threads, num, size),
+            _ => schedule::block(trips, threads, num),
         }
     }
 }
@@ -159,8 +165,7 @@ fn skips_last(rule: ScheduleRule) -> bool {
 }
 
 fn constructs(here: CurrentThread) -> u64 {
-    // SAFETY: own thread only.
-    unsafe { here.thread.own() }.constructs
+    here.thread.own().constructs.get()
 }
 
 /// Enters a loop. Every thread of the team calls this with the same arguments. `prepare` runs in
@@ -174,26 +179,24 @@ pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkSh
     });
     let team = here.team();
     let alone = team.size() == 1;
-    // SAFETY: own thread only.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    dispatch.share = share;
-    dispatch.construct = construct;
-    dispatch.phase = team.phase();
-    dispatch.space = what.space;
-    dispatch.schedule = if alone { what.schedule.alone() } else { share.shape().schedule };
-    if what.ordered != Ordered::No {
-        dispatch.schedule = dispatch.schedule.monotonic();
-    }
-    if dispatch.schedule.rule == ScheduleRule::Nonmonotonic {
-        dispatch.batch.begin(here, construct, what.space.trips.div_ceil(dispatch.schedule.chunk));
+    let dispatch = &here.thread.own().dispatch;
+    dispatch.share.set(share);
+    dispatch.construct.set(construct);
+    dispatch.phase.set(team.phase());
+    dispatch.space.set(what.space);
+    let schedule = if alone { what.schedule.alone() } else { share.shape().schedule };
+    let schedule = if what.ordered == Ordered::No { schedule } else { schedule.monotonic() };
+    dispatch.schedule.set(schedule);
+    if schedule.rule == ScheduleRule::Nonmonotonic {
+        dispatch.batch.begin(here, construct, what.space.trips.div_ceil(schedule.chunk));
     } else {
         dispatch.batch.end();
     }
-    dispatch.round = 0;
-    dispatch.alone = u64::MAX;
-    dispatch.chunk = 0..0;
-    dispatch.ordered = if alone { Ordered::No } else { what.ordered };
-    dispatch.bumped = false;
+    dispatch.round.set(0);
+    dispatch.alone.set(u64::MAX);
+    dispatch.chunk.set(NONE);
+    dispatch.ordered.set(if alone { Ordered::No } else { what.ordered });
+    dispatch.bumped.set(false);
     share
 }
 
@@ -215,12 +218,11 @@ fn begin_alone(here: CurrentThread, what: &Loop) {
     check(what);
     tools::work::begins(|| (here, work_alone(what), what.space.trips));
     close(here);
-    // SAFETY: own thread only.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    dispatch.space = what.space;
-    dispatch.schedule = what.schedule;
-    dispatch.ordered = Ordered::No;
-    dispatch.alone = 0;
+    let dispatch = &here.thread.own().dispatch;
+    dispatch.space.set(what.space);
+    dispatch.schedule.set(what.schedule);
+    dispatch.ordered.set(Ordered::No);
+    dispatch.alone.set(0);
 }
 
 /// The kind of the loop, for tools.
@@ -252,8 +254,7 @@ fn check(what: &Loop) {
 /// The next chunk of the loop that the thread is in, as iteration numbers; empty if none is left.
 #[inline(always)]
 pub fn next(here: CurrentThread) -> Range<u64> {
-    // SAFETY: own thread only.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
+    let dispatch = &here.thread.own().dispatch;
     let Some(share) = dispatch.share() else { return dispatch.next_alone() };
     match dispatch.batch.reserve() {
         Some(reserve) => dispatch.next_reserved(here, share, reserve),
@@ -263,18 +264,15 @@ pub fn next(here: CurrentThread) -> Range<u64> {
 
 #[inline(never)]
 fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
-    // SAFETY: own thread only.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    if dispatch.ordered == Ordered::PerChunk {
+    let dispatch = &here.thread.own().dispatch;
+    if dispatch.ordered.get() == Ordered::PerChunk {
         super::ordered::end_chunk(here);
     }
     if is_over(here, share) {
         return NONE;
     }
-    // SAFETY: own thread only; `end_chunk` may have waited, so this is a new reference.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     let chunk = altered(dispatch.take(here, share));
-    dispatch.chunk = chunk.clone();
+    dispatch.chunk.set(chunk.clone());
     chunk
 }
 
@@ -294,23 +292,22 @@ fn altered(chunk: Range<u64>) -> Range<u64> {
 /// The iterations of the loop that the thread is in.
 #[inline(always)]
 pub fn space(here: CurrentThread) -> IterationSpace {
-    // SAFETY: own thread only.
-    unsafe { here.thread.own() }.dispatch.space
+    here.thread.own().dispatch.space.get()
 }
 
 /// Leaves the loop that the thread is in, if there is one. Waits for no other thread.
 #[inline]
 pub fn close(here: CurrentThread) {
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
-    if own.dispatch.share.is_null() {
+    let own = here.thread.own();
+    if own.dispatch.share.get().is_null() {
         return;
     }
-    own.dispatch.share = ptr::null();
+    own.dispatch.share.set(ptr::null());
     own.dispatch.batch.end();
     // Every construct closes the loop before it. For a loop that an earlier region left open,
     // `constructs` is 0 here: the ring was reset, so the loop is gone already.
-    if own.dispatch.construct < own.constructs {
-        leave(here.thread, own.dispatch.construct);
+    let construct = own.dispatch.construct.get();
+    if construct < own.constructs.get() {
+        leave(here.thread.thread(), construct);
     }
 }

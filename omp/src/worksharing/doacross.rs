@@ -18,7 +18,6 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ult::sanitize::{after, before};
 use ult::sched::Wait;
 
-use super::own::Doacross;
 use super::record::WorkShare;
 use super::{enter, leave, zeroed};
 use crate::extension::tools;
@@ -63,11 +62,10 @@ pub fn prepare(share: &WorkShare, dimensions: &[DoacrossDimension]) {
 /// Makes the thread's waits and posts refer to the doacross table of `share`. The thread has
 /// entered `share`.
 pub fn attach(here: CurrentThread, share: &'static WorkShare) {
-    // SAFETY: own thread only.
-    let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
+    let doacross = &here.thread.own().dispatch.doacross;
     // ORDERING: Relaxed; the construct's sequence number has published the table.
-    doacross.table = share.table.load(Ordering::Relaxed);
-    doacross.share = share;
+    doacross.table.set(share.table.load(Ordering::Relaxed));
+    doacross.share.set(share);
 }
 
 /// Enters a construct that holds only the dependences of the loop that follows (LLVM's way).
@@ -77,28 +75,27 @@ pub fn begin(here: CurrentThread, dimensions: &[DoacrossDimension]) {
     }
     let (construct, share) = enter(here, |share, _| prepare(share, dimensions));
     attach(here, share);
-    // SAFETY: own thread only.
-    unsafe { here.thread.own() }.dispatch.doacross.construct = construct;
+    here.thread.own().dispatch.doacross.construct.set(construct);
 }
 
 /// Leaves the construct of [`begin`].
 pub fn end(here: CurrentThread) {
-    // SAFETY: own thread only.
-    let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
-    if !doacross.share.is_null() {
-        let construct = doacross.construct;
+    let doacross = &here.thread.own().dispatch.doacross;
+    if !doacross.share.get().is_null() {
+        let construct = doacross.construct.get();
         detach(here);
-        leave(here.thread, construct);
+        leave(here.thread.thread(), construct);
     }
 }
 
 /// Detaches the thread from its table. Waits and posts then refer to no table.
 #[inline]
 pub fn detach(here: CurrentThread) {
-    // SAFETY: own thread only.
-    let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
-    if !doacross.share.is_null() {
-        *doacross = Doacross::default();
+    let doacross = &here.thread.own().dispatch.doacross;
+    if !doacross.share.get().is_null() {
+        doacross.share.set(ptr::null());
+        doacross.table.set(ptr::null());
+        doacross.construct.set(0);
     }
 }
 
@@ -153,18 +150,16 @@ impl Flag {
 
 /// Number of dimensions of the doacross loop that the thread is in; 0 if it is in none.
 pub fn dimensions(here: CurrentThread) -> usize {
-    // SAFETY: own thread only.
-    let table = unsafe { here.thread.own() }.dispatch.doacross.table;
+    let table = here.thread.own().dispatch.doacross.table.get();
     // SAFETY: null or a table, whose first word is constant while the construct lasts.
     unsafe { table.as_ref() }.map_or(0, |n| *n as usize)
 }
 
 fn flag(here: CurrentThread, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
-    // SAFETY: own thread only.
-    let doacross = &unsafe { here.thread.own() }.dispatch.doacross;
+    let doacross = &here.thread.own().dispatch.doacross;
     // SAFETY: null, or an entry of the team's ring.
-    let share = unsafe { doacross.share.as_ref() }?;
-    let table = doacross.table;
+    let share = unsafe { doacross.share.get().as_ref() }?;
+    let table = doacross.table.get();
     let count = dimensions(here);
     // SAFETY: a table of `count` dimensions, constant while the construct lasts.
     let dimension = |i: usize| unsafe {

@@ -72,10 +72,9 @@ pub fn enter(
         );
     }
     dispatch::close(here);
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
-    let k = own.constructs;
-    own.constructs += 1;
+    let own = here.thread.own();
+    let k = own.constructs.get();
+    own.constructs.set(k + 1);
     let share = here.team().workshare(k);
     if !claim(share, k) {
         // ORDERING: Acquire, pairs with the Release stores of `sequence`.
@@ -204,14 +203,13 @@ pub fn leave(thread: &Thread, k: u64) {
 /// `single` (5.2 §11.1): true in the one thread that executes the block.
 #[inline(always)]
 pub fn single(here: CurrentThread) -> bool {
-    // SAFETY: own thread only.
-    let own = unsafe { here.thread.own() };
+    let own = here.thread.own();
     let team = here.team();
     if team.size() == 1 {
         return true;
     }
-    let k = own.singles;
-    own.singles += 1;
+    let k = own.singles.get();
+    own.singles.set(k + 1);
     let begun = &team.singles.0;
     // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes
     // nothing. The load comes first so that a late thread does not pull the cache line away from

@@ -9,6 +9,7 @@
 //! A wait here is a switch point, not a task scheduling point: tied code may rely on its thread
 //! number across the wait.
 
+use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use ult::sched::{ReadyOrder, Wait};
@@ -26,8 +27,8 @@ pub fn start(here: CurrentThread) {
 
 /// The address by which tools know the exclusion between the loop's `ordered` regions.
 fn id_of(here: CurrentThread) -> usize {
-    // SAFETY: own thread only.
-    unsafe { here.thread.own() }
+    here.thread
+        .own()
         .dispatch
         .share()
         .map_or(core::ptr::from_ref(here.team()).addr(), |share| core::ptr::from_ref(share).addr())
@@ -42,10 +43,9 @@ fn await_iterations(here: CurrentThread) {
 /// Ends an `ordered` region. With [`Ordered::PerIteration`] the next iteration may begin its own.
 pub fn end(here: CurrentThread) {
     tools::mutex::release(ToolMutex::Ordered, id_of(here), || 0);
-    // SAFETY: own thread only.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    if dispatch.ordered == Ordered::PerIteration {
-        dispatch.bumped = true;
+    let dispatch = &here.thread.own().dispatch;
+    if dispatch.ordered.get() == Ordered::PerIteration {
+        dispatch.bumped.set(true);
         pass_one(here);
     }
 }
@@ -53,9 +53,8 @@ pub fn end(here: CurrentThread) {
 /// Ends an iteration of an [`Ordered::PerIteration`] loop, with or without an `ordered` region in
 /// it.
 pub fn end_iteration(here: CurrentThread) {
-    // SAFETY: own thread only.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    if dispatch.ordered != Ordered::PerIteration || core::mem::take(&mut dispatch.bumped) {
+    let dispatch = &here.thread.own().dispatch;
+    if dispatch.ordered.get() != Ordered::PerIteration || dispatch.bumped.take() {
         return;
     }
     await_iterations(here);
@@ -65,33 +64,31 @@ pub fn end_iteration(here: CurrentThread) {
 /// Ends the thread's present chunk. Acts in an [`Ordered::PerChunk`] loop only.
 #[inline]
 pub fn end_chunk(here: CurrentThread) {
-    // SAFETY: own thread only.
-    if unsafe { here.thread.own() }.dispatch.ordered == Ordered::PerChunk {
+    if here.thread.own().dispatch.ordered.get() == Ordered::PerChunk {
         pass_chunk(here);
     }
 }
 
 fn pass_chunk(here: CurrentThread) {
     await_iterations(here);
-    // SAFETY: own thread only.
-    let dispatch = &mut unsafe { here.thread.own() }.dispatch;
-    let end = dispatch.chunk.end;
-    if dispatch.chunk.start < end
+    let dispatch = &here.thread.own().dispatch;
+    let Range { start, end } = dispatch.chunk.get();
+    if start < end
         && let Some(share) = dispatch.share()
     {
-        dispatch.chunk = end..end;
+        dispatch.chunk.set(end..end);
         pass(here, share, end);
     }
 }
 
 /// The state of the loop, and the number of iterations that must be over before this thread's turn.
 fn next_iterations(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
-    // SAFETY: own thread only.
-    let dispatch = &unsafe { here.thread.own() }.dispatch;
-    if dispatch.ordered == Ordered::No || dispatch.chunk.is_empty() {
+    let dispatch = &here.thread.own().dispatch;
+    let chunk = dispatch.chunk.get();
+    if dispatch.ordered.get() == Ordered::No || chunk.is_empty() {
         return None;
     }
-    dispatch.share().map(|share| (share, dispatch.chunk.start))
+    dispatch.share().map(|share| (share, chunk.start))
 }
 
 /// Waits until the number is at least the start of the thread's chunk. That is enough, because the

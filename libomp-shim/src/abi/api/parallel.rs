@@ -40,15 +40,13 @@ pub(super) fn int(value: u32) -> c_int {
 /// The running thread's ancestor at nesting `level` (itself at the present level); `None` outside 0
 /// to that.
 pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
-    let mut thread = CurrentThread::if_known()?.thread;
+    let mut thread = CurrentThread::if_known()?.thread.thread();
     let level = u32::try_from(level).ok()?;
     if level > thread.team().plan().level {
         return None;
     }
     while thread.team().plan().level > level {
-        // SAFETY: the thread that forked a region waits in it, and only the initial team, of level
-        // 0, has none.
-        thread = unsafe { thread.team().plan().parent_thread.as_ref() }?;
+        thread = thread.team().plan().parent()?; // only the initial team, of level 0, has none
     }
     Some(thread)
 }

@@ -32,13 +32,10 @@ routines! {
             return -1;
         }
         if kind == HARD {
-            // SAFETY: own thread only; the teams are taken out before anything waits.
-            let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
-            kept.into_iter().for_each(assemble::dismiss);
-            // SAFETY: own thread only; the teams whose threads ran with them have gone.
-            let own = unsafe { here.thread.own() };
+            let own = here.thread.own();
+            own.teams.take_all().into_iter().for_each(assemble::dismiss);
             own.tls_blocks.give_back();
-            own.kept_size = 0;
+            own.kept_size.set(0);
             ult::pool::renew::end_unused_threads();
         }
         0

@@ -229,14 +229,13 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.
-    unsafe { task.as_ref().payload().cast::<Deferred>().write(deferred) };
+    unsafe { task.payload().cast::<Deferred>().write(deferred) };
     // SAFETY: a fresh task; as the caller says.
-    unsafe { front::notify(here, task.as_ref(), false, depend) };
+    unsafe { front::notify(here, &task, false, depend) };
     if depend.is_null() {
         task::submit(here, task);
     } else {
-        // SAFETY: a fresh task.
-        array::ahead::bind(unsafe { task.as_ref() }, device);
+        array::ahead::bind(&task, device);
         // SAFETY: as the caller says.
         depend::submit(here, task, unsafe { front::items(depend) });
     }

@@ -51,8 +51,8 @@ unsafe fn defer(here: CurrentThread, region: DeferredRegion, depend: *mut *mut c
     let task = Task::allocate(here, size_of::<DeferredRegion>(), run, flags);
     // SAFETY: a fresh task with room for a region; as the caller says.
     unsafe {
-        task.as_ref().payload().cast::<DeferredRegion>().write(region);
-        front::notify(here, task.as_ref(), false, depend);
+        task.payload().cast::<DeferredRegion>().write(region);
+        front::notify(here, &task, false, depend);
     }
     if depend.is_null() {
         task::submit(here, task);

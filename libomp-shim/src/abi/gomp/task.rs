@@ -4,7 +4,7 @@
 //! ([`super::taskloop`]) and reductions ([`super::task_reduction`]).
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use ult::debug::DebugEntry;
 
@@ -12,7 +12,7 @@ use super::parallel::OutlinedFunction;
 use omp::depend::{self, Dependence, DependenceKind};
 use omp::extension::check;
 use omp::extension::tools::{self, frame};
-use omp::task::{self, Task, TaskFlags};
+use omp::task::{self, OwnedTask, Task, TaskFlags};
 use omp::thread::{CurrentThread, Thread};
 use omp::{taskgraph, taskgroup};
 
@@ -91,20 +91,20 @@ pub unsafe fn create(
     function: OutlinedFunction,
     arguments: TaskArguments,
     flags: TaskFlags,
-) -> NonNull<Task> {
+) -> OwnedTask {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
     let task = Task::generate(here, arguments.size.saturating_add(slack), run, flags);
     // SAFETY: the payload has room for the block at that alignment.
     unsafe {
-        let block = task.as_ref().payload().map_addr(|a| a.wrapping_add(align - 1) & !(align - 1));
+        let block = task.payload().map_addr(|a| a.wrapping_add(align - 1) & !(align - 1));
         match arguments.copy {
             Some(copy) => copy(block.cast(), arguments.data),
             None if ult::mutant!(firstprivate_not_copied) => block.write_bytes(0, arguments.size),
             None => ptr::copy_nonoverlapping(arguments.data.cast(), block, arguments.size),
         }
         set_code(
-            task.as_ref(),
+            &task,
             function,
             if ult::mutant!(firstprivate_copied_late) { arguments.data } else { block.cast() },
         );
@@ -133,7 +133,7 @@ pub unsafe fn create_undeferred(
     function: OutlinedFunction,
     arguments: TaskArguments,
     flags: TaskFlags,
-) -> NonNull<Task> {
+) -> OwnedTask {
     if arguments.copy.is_some() {
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
@@ -144,8 +144,7 @@ pub unsafe fn create_undeferred(
     } else {
         Task::included::<false>(here, run, flags)
     };
-    // SAFETY: the task is fresh.
-    set_code(unsafe { task.as_ref() }, function, arguments.data);
+    set_code(&task, function, arguments.data);
     task
 }
 
@@ -241,19 +240,17 @@ unsafe fn run_on_own_data_reported(
     if !tools::task::is_wanted(here) {
         // This task is left out, but not the task that runs it.
         let task = Task::included::<false>(here, run, flags);
-        // SAFETY: the task is fresh.
-        tools::task::created(here, unsafe { task.as_ref() }, true);
+        tools::task::created(here, &task, true);
         // SAFETY: the compiler's function is called on its data.
         return task::run_included::<true>(here, task, || unsafe { function(data) });
     }
     let task = Task::included::<true>(here, run, flags);
-    // SAFETY: the task is fresh, and `depend` is the compiler's array.
-    let task_ref = unsafe { task.as_ref() };
-    tools::task::note_source(task_ref, ptr::null(), function as usize);
-    // SAFETY: as above.
-    unsafe { notify(here, task_ref, true, depend) };
-    // SAFETY: the compiler's function is called on its data.
-    task::run_included::<true>(here, task, || unsafe { call(task_ref, function as usize, data) });
+    tools::task::note_source(&task, ptr::null(), function as usize);
+    // SAFETY: `depend` is the compiler's array.
+    unsafe { notify(here, &task, true, depend) };
+    // SAFETY: the compiler's function is called on its data, by the task that is the running one.
+    let body = || unsafe { call(CurrentThread::get().task, function as usize, data) };
+    task::run_included::<true>(here, task, body);
     tools::task::made(here);
 }
 
@@ -272,11 +269,10 @@ unsafe fn run_copy(
 ) {
     // SAFETY: as the caller promises.
     let task = unsafe { create(here, function, arguments, flags) };
-    // SAFETY: the task is fresh.
-    unsafe { task.as_ref() }.set_priority(priority);
+    task.set_priority(priority);
     if tools::is_on() {
-        // SAFETY: the task is fresh, and `depend` is the compiler's array.
-        unsafe { notify(here, task.as_ref(), true, depend) };
+        // SAFETY: `depend` is the compiler's array.
+        unsafe { notify(here, &task, true, depend) };
     }
     task::run_at_once(here, task);
     tools::task::made(here);
@@ -304,7 +300,7 @@ unsafe fn launch_new(
             create_detachable(here, function, arguments, properties, detach)
         };
         if priority != 0 {
-            task.as_ref().set_priority(priority);
+            task.set_priority(priority);
         }
         if arguments.align > align_of::<Task>() && here.task.flags().has(TaskFlags::RECORDS) {
             taskgraph::spoil(here.task); // copies of the task would not have this alignment
@@ -324,24 +320,24 @@ unsafe fn create_detachable(
     arguments: TaskArguments,
     flags: TaskFlags,
     detach: *mut c_void,
-) -> NonNull<Task> {
+) -> OwnedTask {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
     let task = Task::generate(here, arguments.size.saturating_add(slack), run, flags);
     // SAFETY: as for this function; the payload has room for the block.
     unsafe {
-        detach.cast::<*mut Task>().write(task.as_ptr());
+        detach.cast::<*mut Task>().write(task.pointer().as_ptr());
         if !arguments.data.is_null() {
-            arguments.data.cast::<*mut Task>().write(task.as_ptr());
+            arguments.data.cast::<*mut Task>().write(task.pointer().as_ptr());
         }
-        let block = task.as_ref().payload().map_addr(|a| a.next_multiple_of(align));
+        let block = task.payload().map_addr(|a| a.next_multiple_of(align));
         match arguments.copy {
             Some(copy) => copy(block.cast(), arguments.data),
             None => ptr::copy_nonoverlapping(arguments.data.cast(), block, arguments.size),
         }
-        set_code(task.as_ref(), function, block.cast());
+        set_code(&task, function, block.cast());
     }
-    check::event_made(task, ptr::null());
+    check::event_made(task.pointer(), ptr::null());
     task
 }
 
@@ -349,23 +345,22 @@ unsafe fn create_detachable(
 ///
 /// # Safety
 /// `depend` is null or the compiler's array; the task is fresh.
-unsafe fn launch(here: CurrentThread, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
+unsafe fn launch(here: CurrentThread, task: OwnedTask, deferred: bool, depend: *mut *mut c_void) {
     // SAFETY: as for this function.
     unsafe {
-        notify(here, task.as_ref(), !deferred, depend);
-        write_down(here, task.as_ref(), deferred, depend);
+        notify(here, &task, !deferred, depend);
+        write_down(here, &task, deferred, depend);
     }
     match (deferred, depend.is_null()) {
-        // SAFETY: the task belongs to the caller. Tasks that could be run at once have been run,
-        // except detachable ones.
-        (true, true) if unsafe { task.as_ref() }.flags().has(TaskFlags::DETACH) => task::submit(here, task),
+        // Tasks that could be run at once have been run, except detachable ones.
+        (true, true) if task.flags().has(TaskFlags::DETACH) => task::submit(here, task),
         (true, true) => task::defer(here, task),
         // SAFETY: `depend` is the compiler's array.
         (true, false) => depend::submit(here, task, unsafe { items(depend) }),
         (false, no_depend) => {
             if !no_depend {
                 // SAFETY: `depend` is the compiler's array.
-                depend::wait_to_run(here, task, unsafe { items(depend) });
+                depend::wait_to_run(here, &task, unsafe { items(depend) });
             }
             task::run_at_once(here, task);
         }
@@ -476,7 +471,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
         let task = create_undeferred(here, nothing, arguments, TaskFlags::default());
-        notify(here, task.as_ref(), false, depend);
+        notify(here, &task, false, depend);
         depend::submit(here, task, items(depend));
         tools::task::made(here);
     }

@@ -78,8 +78,7 @@ fn registered(group: *const Taskgroup) -> Option<Array> {
         if let Some(Reductions::Gomp(array)) = open.reductions.get() {
             return Some(Array(array));
         }
-        // SAFETY: as above.
-        group = unsafe { open.outer.as_ref() };
+        group = open.outer();
     }
     None
 }
@@ -229,8 +228,7 @@ pub unsafe fn start_worksharing(here: CurrentThread, slot: &AtomicPtr<usize>, ar
     // SAFETY: an open taskgroup of the running task, or null.
     let outer = registered(here.task.taskgroup.get());
     start_group(here);
-    // SAFETY: just opened.
-    let Some(open) = (unsafe { here.task.taskgroup.get().as_ref() }) else { return };
+    let Some(open) = here.task.open_group() else { return };
     open.set_implied();
     // ORDERING: Acquire, pairs with the Release below: the first thread's array is complete.
     let mut first = slot.load(Ordering::Acquire);

@@ -115,10 +115,10 @@ unsafe fn launch(
             return front::run_on_own_data(here, function, arguments.data, properties, core::ptr::null_mut());
         }
         let task = front::create(here, function, arguments, properties);
-        set_bounds(front::block_of(task.as_ref()));
-        task.as_ref().set_priority(priority);
-        tools::task::created(here, task.as_ref(), !deferred);
-        tools::task::is_part(task.as_ref(), begin, end - begin);
+        set_bounds(front::block_of(&task));
+        task.set_priority(priority);
+        tools::task::created(here, &task, !deferred);
+        tools::task::is_part(&task, begin, end - begin);
         if deferred {
             task::defer(here, task);
         } else {

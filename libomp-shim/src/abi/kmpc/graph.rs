@@ -3,7 +3,7 @@
 
 use core::ffi::c_void;
 
-use super::task::{KmpTask, task_of};
+use super::task::{KmpTask, record_of};
 use omp::depend::Edge;
 
 /// The node of a task in the dependence graph; null for a task without dependences.
@@ -13,8 +13,8 @@ use omp::depend::Edge;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_task_get_depnode(task: *mut KmpTask) -> *mut c_void {
     // SAFETY: the same promise.
-    let node = unsafe { task_of(task).as_ref() }.node();
-    node.map_or(core::ptr::null_mut(), |node| node.as_ptr().cast())
+    let node = unsafe { record_of(task) }.node();
+    node.map_or(core::ptr::null_mut(), |node| core::ptr::from_ref(node).cast_mut().cast())
 }
 
 /// The tasks that wait for a task now, as a list that lives as long as the task; null when there
@@ -25,7 +25,6 @@ pub unsafe extern "C" fn __kmpc_task_get_depnode(task: *mut KmpTask) -> *mut c_v
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_task_get_successors(task: *mut KmpTask) -> *const Edge {
     // SAFETY: the same promise.
-    let node = unsafe { task_of(task).as_ref() }.node();
-    // SAFETY: a task that is not complete keeps its node alive.
-    node.map_or(core::ptr::null(), |node| unsafe { node.as_ref() }.successors())
+    let node = unsafe { record_of(task) }.node();
+    node.map_or(core::ptr::null(), omp::depend::Node::successors)
 }

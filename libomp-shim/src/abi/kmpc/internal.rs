@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
 
-use super::task::{KmpTask, task_of};
+use super::task::{KmpTask, record_of};
 use crate::abi::api::resources::omp_pause_resource_all;
 use omp::task;
 use omp::thread::CurrentThread;
@@ -17,7 +17,7 @@ use omp::thread::CurrentThread;
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_proxy_task_completed(_gtid: c_int, task: *mut KmpTask) {
     // SAFETY: as the caller says.
-    unsafe { task::fulfill(task_of(task)) };
+    unsafe { task::fulfill(record_of(task).into()) };
 }
 
 /// [`__kmpc_proxy_task_completed`], said by any thread.
@@ -27,7 +27,7 @@ pub unsafe extern "C-unwind" fn __kmpc_proxy_task_completed(_gtid: c_int, task: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_proxy_task_completed_ooo(task: *mut KmpTask) {
     // SAFETY: as the caller says.
-    unsafe { task::fulfill(task_of(task)) };
+    unsafe { task::fulfill(record_of(task).into()) };
 }
 
 /// Runs the outlined function of the region for the calling thread.
@@ -36,7 +36,7 @@ pub extern "C-unwind" fn __kmpc_invoke_task_func(_gtid: c_int) -> c_int {
     let here = CurrentThread::get();
     let body = &here.team().plan().body;
     // SAFETY: the front made the body for its own `call`, and the region runs.
-    unsafe { (body.call)(here.thread, body) };
+    unsafe { (body.call)(&here.thread, body) };
     1
 }
 

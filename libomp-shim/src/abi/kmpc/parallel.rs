@@ -134,8 +134,7 @@ fn body_of(function: *const (), arguments: *const *mut c_void, count: usize) -> 
 
 /// Takes the clauses that were pushed for the next region.
 fn pushed(here: CurrentThread) -> Pushed {
-    // SAFETY: own thread only.
-    core::mem::take(&mut unsafe { here.thread.own() }.pushed)
+    here.thread.own().pushed.take()
 }
 
 fn fork(function: *const (), arguments: *const *mut c_void, count: usize) {
@@ -264,9 +263,7 @@ pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
     check::region_named(function, location);
     note_region(location);
     if condition == 0 {
-        let here = CurrentThread::get();
-        // SAFETY: own thread only.
-        unsafe { here.thread.own() }.pushed.num_threads = 1;
+        push(|p| p.num_threads = 1);
     }
     fork(function, &raw const argument, usize::from(count > 0));
 }
@@ -284,15 +281,13 @@ pub extern "C-unwind" fn __kmpc_serialized_parallel(location: Location, _gtid: c
     );
     let inner = CurrentThread::get();
     tools::region::called_by_program(inner);
-    // SAFETY: own thread only. The region is kept by the thread that it made.
-    unsafe { inner.thread.own() }.region = Some(Box::new(region));
+    inner.thread.own().region.set(Some(Box::new(region)));
 }
 
 /// End of what [`__kmpc_serialized_parallel`] began.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_int) {
-    // SAFETY: own thread only.
-    let region = unsafe { CurrentThread::get().thread.own() }.region.take();
+    let region = CurrentThread::get().thread.own().region.take();
     match region {
         Some(region) => region.end(),
         None => report::fatal("__kmpc_end_serialized_parallel without its beginning"),
@@ -303,8 +298,10 @@ pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_in
 
 /// Notes a clause of the next region.
 pub(super) fn push(set: impl FnOnce(&mut Pushed)) {
-    // SAFETY: own thread only.
-    set(unsafe { &mut CurrentThread::get().thread.own().pushed });
+    let pushed = &CurrentThread::get().thread.own().pushed;
+    let mut clauses = pushed.get();
+    set(&mut clauses);
+    pushed.set(clauses);
 }
 
 /// `proc_bind(policy)` of the next region.

@@ -38,8 +38,7 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
     // SAFETY: the compiler's location.
     let atomic = unsafe { flags_of(location) } & ATOMIC_AVAILABLE != 0;
     let way = choose(here, atomic, combine.is_some());
-    // SAFETY: own thread only.
-    unsafe { here.thread.own() }.reduction = way;
+    here.thread.own().reduction.set(way);
     match way {
         ReductionPath::Alone => {
             tools::work::reduction(ToolEndpoint::Begin);
@@ -99,8 +98,7 @@ unsafe fn tree(
 /// # Safety
 /// As the entry points below.
 unsafe fn end(location: Location, lock: *mut Lock) -> ReductionPath {
-    // SAFETY: own thread only.
-    let way = core::mem::take(&mut unsafe { CurrentThread::get().thread.own() }.reduction);
+    let way = CurrentThread::get().thread.own().reduction.take();
     if way == ReductionPath::Alone || way == ReductionPath::Critical || way == ReductionPath::Tree {
         tools::work::reduction(ToolEndpoint::End);
     }

@@ -15,7 +15,7 @@ use omp::agents;
 use omp::depend::{self, Dependence, DependenceKind};
 use omp::extension::check;
 use omp::extension::tools::{self, frame};
-use omp::task::{self, Task, TaskFlags};
+use omp::task::{self, OwnedTask, Task, TaskFlags};
 use omp::thread::{CurrentThread, Thread};
 use omp::{taskgraph, taskgroup};
 
@@ -68,10 +68,19 @@ const NEXT_PART: usize = 2;
 /// Returns the task whose `kmp_task_t` this is.
 ///
 /// # Safety
-/// `task` came from [`__kmpc_omp_task_alloc`] and has not been freed.
-pub unsafe fn task_of(task: *mut KmpTask) -> NonNull<Task> {
+/// `task` came from [`__kmpc_omp_task_alloc`], and the task is alive while the result is used.
+pub unsafe fn record_of<'a>(task: *mut KmpTask) -> &'a Task {
     // SAFETY: the kmp_task_t is the payload.
-    NonNull::from(unsafe { Task::of_payload(task.cast()) })
+    unsafe { Task::of_payload(task.cast()) }
+}
+
+/// [`record_of`] for a task that the caller has to itself.
+///
+/// # Safety
+/// `task` came from [`__kmpc_omp_task_alloc`] and has not been submitted.
+pub unsafe fn task_of(task: *mut KmpTask) -> OwnedTask {
+    // SAFETY: as the caller promises.
+    unsafe { OwnedTask::assume(NonNull::from(record_of(task))) }
 }
 
 /// Runs a task, or the next part of an untied task. Returns false if another part is to follow. For
@@ -151,7 +160,7 @@ fn allocate_for_agents(
 ) -> *mut KmpTask {
     let made = allocate(location, flags, size, shareds, routine);
     // SAFETY: the task was made here.
-    agents::open(CurrentThread::get(), unsafe { task_of(made).as_ref() });
+    agents::open(CurrentThread::get(), unsafe { record_of(made) });
     made
 }
 
@@ -173,7 +182,6 @@ fn allocate(
     let task = Task::generate(here, offset.saturating_add(shareds), run, properties);
     // SAFETY: the task is fresh, and its payload is large enough.
     unsafe {
-        let task = task.as_ref();
         task.front[FLAGS].set(flags as usize);
         let kmp = task.payload().cast::<KmpTask>();
         kmp.write(KmpTask {
@@ -183,7 +191,7 @@ fn allocate(
             destructors: None,
             priority: 0,
         });
-        note_task(location, task, routine.map_or(0, |routine| routine as usize));
+        note_task(location, &task, routine.map_or(0, |routine| routine as usize));
         kmp
     }
 }
@@ -210,17 +218,17 @@ fn prepare(task: &Task) {
 /// `task` came from [`__kmpc_omp_task_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task: *mut KmpTask) -> c_int {
-    // SAFETY: as for this function.
-    let task = unsafe { task_of(task) };
     // SAFETY: the task is alive: not submitted, or running here.
-    let task_ref = unsafe { task.as_ref() };
-    if task_ref.front[STATE].get() & SUBMITTED != 0 {
-        task_ref.front[STATE].set(SUBMITTED | NEXT_PART);
+    let known = unsafe { record_of(task) };
+    if known.front[STATE].get() & SUBMITTED != 0 {
+        known.front[STATE].set(SUBMITTED | NEXT_PART);
         return 0;
     }
-    prepare(task_ref);
+    // SAFETY: as for this function; it has not been submitted.
+    let task = unsafe { task_of(task) };
+    prepare(&task);
     let here = CurrentThread::get();
-    taskgraph::record(here, task_ref, is_plain(task_ref), relocate, core::iter::empty());
+    taskgraph::record(here, &task, is_plain(&task), relocate, core::iter::empty());
     if watch::any_watcher() {
         submit_watched(here, task)
     } else {
@@ -231,9 +239,8 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
 
 #[cold]
 #[inline(never)]
-fn submit_watched(here: CurrentThread, task: NonNull<Task>) {
-    // SAFETY: the task has not been submitted yet.
-    tools::task::created(here, unsafe { task.as_ref() }, false);
+fn submit_watched(here: CurrentThread, task: OwnedTask) {
+    tools::task::created(here, &task, false);
     task::submit(here, task);
     tools::task::made(here);
 }
@@ -258,13 +265,11 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_parts(
 /// As [`__kmpc_omp_task`].
 pub unsafe fn run_at_once(here: CurrentThread, task: *mut KmpTask) {
     // SAFETY: as for this function; the task is not shared yet.
-    unsafe {
-        let task = task_of(task);
-        prepare(task.as_ref());
-        tools::task::created(here, task.as_ref(), true);
-        task::run_at_once(here, task);
-        tools::task::made(here);
-    }
+    let task = unsafe { task_of(task) };
+    prepare(&task);
+    tools::task::created(here, &task, true);
+    task::run_at_once(here, task);
+    tools::task::made(here);
 }
 
 /// Returns the items of a compiler's dependence list.
@@ -322,15 +327,15 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     // SAFETY: as for this function.
     unsafe {
         let task = task_of(task);
-        prepare(task.as_ref());
+        prepare(&task);
         tools::task::created_with(
             here,
-            task.as_ref(),
+            &task,
             false,
             items(list, count).chain(items(noalias, count_noalias)),
         );
         let all = items(list, count).chain(items(noalias, count_noalias));
-        taskgraph::record(here, task.as_ref(), is_plain(task.as_ref()), relocate, all.clone());
+        taskgraph::record(here, &task, is_plain(&task), relocate, all.clone());
         depend::submit(here, task, all);
         tools::task::made(here);
     }
@@ -373,8 +378,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     // SAFETY: as for this function.
     let node =
         depend::wait_and_hold(here, unsafe { items(list, count).chain(items(noalias, count_noalias)) });
-    // SAFETY: own thread only.
-    let unused = core::mem::replace(unsafe { &mut here.thread.own().entered }, node);
+    let unused = here.thread.own().entered.replace(node);
     if let Some(unused) = unused {
         depend::leave(here, unused);
     }
@@ -413,23 +417,22 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_taskwait_deps_51(
 pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_int, task: *mut KmpTask) {
     let here = CurrentThread::get();
     // SAFETY: as for this function.
-    let task = unsafe { task_of(task).as_ref() };
+    let task = unsafe { record_of(task) };
     prepare(task);
     task.set_flags(task.flags().with(TaskFlags::UNDEFERRED)); // the creator continues only after the end of the task
-    // SAFETY: own thread only.
-    if let Some(node) = unsafe { here.thread.own() }.entered.take() {
+    if let Some(node) = here.thread.own().entered.take() {
         task.set_node(node);
     }
     if task.flags().has(TaskFlags::DETACH) {
         task::announce(here, task);
     }
     tools::task::created(here, task, true);
-    tools::task::begun(here.thread, task);
+    tools::task::begun(&here.thread, task);
     task::begin(here.thread, task);
     task.goes_on_stack_of(here.task);
     tools::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which restores the running task.
-    unsafe { CurrentThread::set(here.thread, task) };
+    unsafe { CurrentThread::set(&here.thread, task) };
 }
 
 /// Completes an undeferred task.
@@ -439,31 +442,29 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid: c_int, task: *mut KmpTask) {
     let here = CurrentThread::get();
-    // SAFETY: as for this function.
-    let task = unsafe { task_of(task) };
-    // SAFETY: the task is alive until its end below.
-    let task_ref = unsafe { task.as_ref() };
+    // SAFETY: as for this function; the task is alive until its end below.
+    let task_ref = unsafe { record_of(task) };
     // The compiler's code calls the function once. The other parts of an untied task run here,
     // before the generating task continues. So do the destructors of the private variables.
     // SAFETY: as for this function.
     unsafe {
-        let mut ended = part_done(here.thread, task_ref);
+        let mut ended = part_done(&here.thread, task_ref);
         while !ended {
-            ended = run(here.thread, task_ref, false);
+            ended = run(&here.thread, task_ref, false);
         }
     }
     task::end(here.thread, task_ref);
     task::notify_end(here.thread, task_ref);
     if let Some(generating) = task_ref.parent() {
         // SAFETY: the generating task is suspended in this construct on the same thread.
-        unsafe { CurrentThread::set(here.thread, generating) };
+        unsafe { CurrentThread::set(&here.thread, generating) };
     }
     // SAFETY: the body has ended, and this is called once.
     unsafe {
         if task_ref.flags().has(TaskFlags::DETACH) {
-            task::body_done(here.thread, task);
+            task::body_done(here.thread, NonNull::from(task_ref));
         } else {
-            task::end_included(here.thread, task);
+            task::end_included(here.thread, NonNull::from(task_ref));
         }
     }
     if tools::is_on() {
@@ -508,7 +509,7 @@ pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
     task: *mut KmpTask,
 ) -> *mut c_void {
     // SAFETY: as for this function.
-    let task = unsafe { task_of(task) };
+    let task = NonNull::from(unsafe { record_of(task) });
     check::event_made(task, location);
     task.as_ptr().cast()
 }
@@ -540,9 +541,7 @@ pub unsafe extern "C" fn __kmpc_omp_reg_task_with_affinity(
     let items = if list.is_null() { &[] } else { unsafe { core::slice::from_raw_parts(list, count) } };
     if let Some(item) = items.iter().rev().max_by_key(|item| item.length) {
         // SAFETY: as for this function.
-        let task = unsafe { task_of(task) };
-        // SAFETY: as above.
-        hint::name(CurrentThread::get().team(), unsafe { task.as_ref() }, item.base);
+        hint::name(CurrentThread::get().team(), unsafe { record_of(task) }, item.base);
     }
     0
 }

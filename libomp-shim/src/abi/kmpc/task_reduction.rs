@@ -169,7 +169,7 @@ fn end_shared(here: CurrentThread, registered: &Registered, construct: u64) {
         // any more.
         drop(unsafe { Arc::from_raw(Arc::as_ptr(&registered.copies)) });
     }
-    worksharing::leave(here.thread, construct);
+    worksharing::leave(&here.thread, construct);
 }
 
 fn register(

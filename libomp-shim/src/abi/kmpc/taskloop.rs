@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::parallel::{Location, note_task};
-use super::task::{__kmpc_omp_task, KmpTask, entry, task_of};
+use super::task::{__kmpc_omp_task, KmpTask, entry, record_of, task_of};
 use omp::agents;
 use omp::extension::tools;
 use omp::extension::tools::kinds::ToolWork;
@@ -39,15 +39,13 @@ impl Loop {
         is_last: bool,
     ) -> *mut KmpTask {
         // SAFETY: the pattern has not been submitted.
-        let pattern = unsafe { task_of(self.pattern) };
-        // SAFETY: as above.
-        let pattern = unsafe { pattern.as_ref() };
+        let pattern = unsafe { record_of(self.pattern) };
         let copy = pattern.duplicate_for(here);
         // SAFETY: both payloads have the pattern's size; offsets lie inside it.
         unsafe {
             // By itself: the trace may have left the pattern out.
-            note_task(self.location, copy.as_ref(), entry(pattern).unwrap_or(0));
-            let copy = copy.as_ref().payload().cast::<KmpTask>();
+            note_task(self.location, &copy, entry(pattern).unwrap_or(0));
+            let copy = copy.payload().cast::<KmpTask>();
             relocate_shareds(self.pattern, copy);
             let at = |n: u64| (lower as i64).wrapping_add((n as i64).wrapping_mul(self.stride));
             copy.cast::<u8>().add(self.lower_offset).cast::<i64>().write(at(first));
@@ -106,14 +104,15 @@ unsafe fn run(
         duplicate,
     };
     // SAFETY: the compiler's pattern, which is a task that was not submitted.
-    let is_for_agents = unsafe { task_of(task).as_ref() }.flags().has(TaskFlags::POOL);
+    let is_for_agents = unsafe { record_of(task) }.flags().has(TaskFlags::POOL);
     for (begin, end) in taskloop::parts(trips, division, agents::width(here, is_for_agents)) {
         // SAFETY: the pattern and its bounds are the compiler's.
         unsafe {
             let part = plan.part(here, first, begin, end - 1, end == trips);
-            tools::task::is_part(task_of(part).as_ref(), begin, end - begin);
+            let part_record = record_of(part);
+            tools::task::is_part(part_record, begin, end - begin);
             if condition == 0 {
-                task_of(part).as_ref().set_flags(task_of(part).as_ref().flags().with(TaskFlags::UNDEFERRED));
+                part_record.set_flags(part_record.flags().with(TaskFlags::UNDEFERRED));
                 super::task::run_at_once(here, part);
             } else {
                 __kmpc_omp_task(location, gtid, part);
@@ -121,7 +120,7 @@ unsafe fn run(
         }
     }
     // SAFETY: the pattern was never submitted; the parts are copies.
-    unsafe { Task::free_unsubmitted(task_of(task)) };
+    Task::free_unsubmitted(unsafe { task_of(task) });
     tools::work::ended(ToolWork::Taskloop, trips);
     if no_group == 0 {
         super::task_reduction::end_taskgroup(here);

@@ -8,7 +8,7 @@ use core::ffi::c_int;
 
 use super::NOT_OFFLOADED;
 use crate::abi::kmpc::parallel::Location;
-use crate::abi::kmpc::task::{__kmpc_omp_task_alloc, KmpTask, TIED, TaskRoutine, task_of};
+use crate::abi::kmpc::task::{__kmpc_omp_task_alloc, KmpTask, TIED, TaskRoutine, record_of};
 use omp::extension::tools;
 use omp::extension::tools::device::ToolTarget;
 use omp::target;
@@ -92,7 +92,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
 ) -> *mut KmpTask {
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
-    let task = unsafe { task_of(made).as_ref() };
+    let task = unsafe { record_of(made) };
     task.set_flags(task.flags().with(TaskFlags::TARGET));
     made
 }

@@ -4,7 +4,7 @@
 use core::ffi::c_int;
 
 use crate::abi::kmpc::parallel::Location;
-use crate::abi::kmpc::task::{__kmpc_omp_task_alloc, KmpTask, TIED, TaskRoutine, task_of};
+use crate::abi::kmpc::task::{__kmpc_omp_task_alloc, KmpTask, TIED, TaskRoutine, record_of};
 use omp::task::TaskFlags;
 use omp::thread::CurrentThread;
 use omp_offload::place::{AnnouncedRegion, hints};
@@ -28,7 +28,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
         .map(|region| AnnouncedRegion { entry, ..region });
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
-    let task = unsafe { task_of(made).as_ref() };
+    let task = unsafe { record_of(made) };
     let queues = omp_offload::any()
         && choose::queues(CurrentThread::get(), entry, omp_offload::number(CurrentThread::get(), device));
     task.set_flags(

@@ -23,7 +23,7 @@ pub fn wanted(kind: ToolMutex, hint: u32, id: usize) -> BeginToken {
     let (site, id) = (call.site(here), id as u64);
     notify(|consumer| consumer.mutex_acquire(&site, kind, hint, id));
     call.code = site.found_code();
-    let state = put_state(here.thread, state_of(kind), id);
+    let state = put_state(&here.thread, state_of(kind), id);
     BeginToken::new(MutexWanted { here, call, state })
 }
 
@@ -32,7 +32,7 @@ pub fn answers(kind: ToolMutex, id: usize, count: u32, token: &BeginToken) {
     // SAFETY: `wanted` has made it.
     let MutexWanted { here, call, state } = unsafe { token.get() };
     let (site, id) = (call.site(here), id as u64);
-    record::of_thread(here.thread).state.set(state);
+    record::of_thread(&here.thread).state.set(state);
     match count {
         0 => {}
         1 => notify(|consumer| consumer.mutex_acquired(&site, kind, id)),

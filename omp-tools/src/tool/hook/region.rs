@@ -36,18 +36,18 @@ fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
 /// An initial thread has begun.
 pub fn root_begins(here: CurrentThread) {
     let team = here.team();
-    record::of_thread(here.thread).id.set(unique_id());
-    notify(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
+    record::of_thread(&here.thread).id.set(unique_id());
+    notify(|consumer| consumer.thread_begin(&here.thread, ThreadKind::Initial));
     new_region(team, RegionKind::Parallel, 0);
-    put_state(here.thread, state::SERIAL, 0);
-    task_begins(here.thread);
+    put_state(&here.thread, state::SERIAL, 0);
+    task_begins(&here.thread);
 }
 
 /// An initial thread ends.
 pub fn root_ends(here: CurrentThread) {
-    notify(|consumer| consumer.implicit_task(here.thread, ToolEndpoint::End, true));
-    notify(|consumer| consumer.thread_end(here.thread));
-    record::of_thread(here.thread).id.set(0);
+    notify(|consumer| consumer.implicit_task(&here.thread, ToolEndpoint::End, true));
+    notify(|consumer| consumer.thread_end(&here.thread));
+    record::of_thread(&here.thread).id.set(0);
 }
 
 /// The generation of the process to which the two above belong; [`NO_PROCESS`] before a worker has
@@ -191,14 +191,14 @@ fn new_region(team: &Team, kind: RegionKind, code: usize) {
 
 /// The forking code runs as thread 0 now.
 pub fn entered(here: CurrentThread) {
-    put_state(here.thread, state::PARALLEL, 0);
-    task_begins(here.thread);
+    put_state(&here.thread, state::PARALLEL, 0);
+    task_begins(&here.thread);
 }
 
 /// The program itself calls the code of a region of one thread, from the frame that has called the
 /// runtime.
 pub fn called_by_program(here: CurrentThread) {
-    let frame = &record::of_implicit(here.thread).frame;
+    let frame = &record::of_implicit(&here.thread).frame;
     frame.exit.set(code::caller().base);
     frame.exit_kind.set(record::PROGRAM_BASE);
 }
@@ -260,15 +260,15 @@ fn barrier_kind(team: &Team) -> Option<SyncKind> {
 
 fn arrives(here: CurrentThread, code: usize) {
     super::work::close_single(here);
-    let frame = &record::of_implicit(here.thread).frame;
+    let frame = &record::of_implicit(&here.thread).frame;
     frame.exit.set(0);
     frame.exit_kind.set(0);
     let Some(kind) = barrier_kind(here.team()) else { return };
-    put_state(here.thread, state::JOIN, 0);
+    put_state(&here.thread, state::JOIN, 0);
     let site = EventSite::at(here, code);
     notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
     notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
-    record::of_thread(here.thread).joined.set(here.thread.num() != 0);
+    record::of_thread(&here.thread).joined.set(here.thread.num() != 0);
 }
 
 fn leaves(here: CurrentThread, code: usize) {
@@ -278,8 +278,8 @@ fn leaves(here: CurrentThread, code: usize) {
         notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::End, true));
         notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::End, true));
     }
-    put_state(here.thread, state::OVERHEAD, 0);
-    notify(|consumer| consumer.implicit_task(here.thread, ToolEndpoint::End, true));
+    put_state(&here.thread, state::OVERHEAD, 0);
+    notify(|consumer| consumer.implicit_task(&here.thread, ToolEndpoint::End, true));
 }
 
 /// The implicit task of `thread` begins.

@@ -2,7 +2,6 @@
 
 use core::cell::Cell;
 use core::ffi::c_char;
-use core::ptr::NonNull;
 
 use super::super::ompt;
 use super::{device, mutex, other, region, task, wait, work};
@@ -15,7 +14,7 @@ use omp::extension::tools::kinds::{
     Chunk, RegionKind, SyncKind, TaskStatus, ToolEndpoint, ToolMutex, ToolWork,
 };
 use omp::extension::tools::{TaskMark, Tools};
-use omp::task::Task;
+use omp::task::{OwnedTask, Task};
 use omp::team::Team;
 use omp::thread::{CurrentThread, Thread};
 
@@ -151,11 +150,11 @@ impl Tools for ToolHooks {
         trace::note_steal(victim);
     }
 
-    fn taskwait_begins(&self, here: CurrentThread, items: &[Dependence]) -> Option<NonNull<Task>> {
+    fn taskwait_begins(&self, here: CurrentThread, items: &[Dependence]) -> Option<OwnedTask> {
         Some(task::wait_begins(here, items))
     }
 
-    fn taskwait_ends(&self, here: CurrentThread, waiter: NonNull<Task>) {
+    fn taskwait_ends(&self, here: CurrentThread, waiter: OwnedTask) {
         task::wait_ends(here, waiter);
     }
 

@@ -12,7 +12,7 @@
 //! are counted, and nothing else is reported of them. [`current`](record::ThreadRecord::current) is
 //! never a task that is left out; the implicit task stands for it.
 
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use super::super::event::EventSite;
 use super::super::record::{self, INCLUDED, TIMED, WAITS};
@@ -22,23 +22,23 @@ use crate::trace;
 use omp::depend::Dependence;
 use omp::extension::tools::TaskMark;
 use omp::extension::tools::kinds::{Chunk, TaskStatus};
-use omp::task::{self, Task, TaskFlags};
-use omp::thread::{CurrentThread, Thread};
+use omp::task::{self, OwnedTask, Task, TaskFlags};
+use omp::thread::{CurrentThread, OwnThread, Thread};
 
 /// See [`Tools::wants_task`](omp::extension::tools::Tools).
 pub fn is_wanted(here: CurrentThread) -> bool {
-    !record::of_thread(here.thread).thin.skips()
+    !record::of_thread(&here.thread).thin.skips()
 }
 
 /// See [`Tools::hears_of_included_task`](omp::extension::tools::Tools).
 pub fn is_heard_of(here: CurrentThread) -> bool {
-    !record::of_thread(here.thread).thin.skips_quick(here.task)
+    !record::of_thread(&here.thread).thin.skips_quick(here.task)
 }
 
 /// See [`Tools::task_made`](omp::extension::tools::Tools).
 pub fn created(here: CurrentThread, task: &Task, at_once: bool, items: Option<&[Dependence]>) {
     if !task.is_reported() {
-        return record::of_thread(here.thread).thin.made();
+        return record::of_thread(&here.thread).thin.made();
     }
     resumed(here);
     if let Some(record) = record::of(task) {
@@ -127,7 +127,7 @@ pub fn called_by_program(task: &Task) {
 }
 
 /// See [`Tools::taskwait_begins`](omp::extension::tools::Tools).
-pub fn wait_begins(here: CurrentThread, items: &[Dependence]) -> NonNull<Task> {
+pub fn wait_begins(here: CurrentThread, items: &[Dependence]) -> OwnedTask {
     unsafe fn nothing(_: &Thread, _: &Task, _: bool) -> bool {
         true
     }
@@ -136,21 +136,15 @@ pub fn wait_begins(here: CurrentThread, items: &[Dependence]) -> NonNull<Task> {
     here.task.set_flags(flags.without(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS)));
     let waiter = Task::allocate(here, 0, nothing, WAITS);
     here.task.set_flags(flags);
-    // SAFETY: fresh, and ours until `wait_ends`.
-    created(here, unsafe { waiter.as_ref() }, true, Some(items));
+    created(here, &waiter, true, Some(items));
     waiter
 }
 
 /// See [`Tools::taskwait_ends`](omp::extension::tools::Tools).
-pub fn wait_ends(here: CurrentThread, waiter: NonNull<Task>) {
+pub fn wait_ends(here: CurrentThread, waiter: OwnedTask) {
     resumed(here);
-    // SAFETY: made by `wait_begins`, and no other thread knows it.
-    unsafe {
-        notify(|consumer| {
-            consumer.task_schedule(here.thread, waiter.as_ref(), TaskStatus::TaskwaitComplete, None)
-        });
-        Task::free_unsubmitted(waiter);
-    }
+    notify(|consumer| consumer.task_schedule(&here.thread, &waiter, TaskStatus::TaskwaitComplete, None));
+    Task::free_unsubmitted(waiter);
     leave(here.task);
 }
 
@@ -163,12 +157,12 @@ pub fn is_part(task: &Task, first: u64, count: u64) {
 
 /// See [`Tools::yield_begins`](omp::extension::tools::Tools).
 pub fn yield_begins(here: CurrentThread) {
-    record::of_thread(here.thread).yields.set(true);
+    record::of_thread(&here.thread).yields.set(true);
 }
 
 /// See [`Tools::yield_ends`](omp::extension::tools::Tools).
 pub fn yield_ends(here: CurrentThread) {
-    record::of_thread(here.thread).yields.set(false);
+    record::of_thread(&here.thread).yields.set(false);
     resumed(here);
 }
 
@@ -181,8 +175,8 @@ fn is_known(task: &Task) -> bool {
 /// The running task goes on, after a wait during which its thread may have run others.
 #[inline]
 pub fn resumed(here: CurrentThread) {
-    if here.task.is_reported() && !ptr::eq(record::of_thread(here.thread).current.get(), here.task) {
-        goes_on_with(here.thread, here.task);
+    if here.task.is_reported() && !ptr::eq(record::of_thread(&here.thread).current.get(), here.task) {
+        goes_on_with(&here.thread, here.task);
     }
 }
 
@@ -225,8 +219,10 @@ fn reported_ends(thread: &Thread, task: &Task, status: TaskStatus) {
     if !ptr::eq(record::of_thread(thread).current.get(), task) {
         goes_on_with(thread, task);
     }
-    // SAFETY: own thread only; a task that has begun and not ended is alive.
-    let newest = unsafe { thread.own().tied.last().map_or(&thread.implicit, |&newest| &*newest) };
+    // SAFETY: the running code is the thread's, which has just ended a task.
+    let newest = unsafe { OwnThread::assume(thread) }.own().tied.last();
+    // SAFETY: a task that has begun and not ended is alive.
+    let newest = newest.map_or(&thread.implicit, |newest| unsafe { &*newest });
     let newest = if newest.is_reported() { newest } else { &thread.implicit };
     record::of_thread(thread).current.set(newest);
     notify(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
@@ -239,5 +235,5 @@ pub fn fulfilled(task: &Task, body_is_done: bool) {
     }
     let status = if body_is_done { TaskStatus::LateFulfill } else { TaskStatus::EarlyFulfill };
     let here = CurrentThread::get();
-    notify(|consumer| consumer.task_schedule(here.thread, task, status, None));
+    notify(|consumer| consumer.task_schedule(&here.thread, task, status, None));
 }

@@ -22,7 +22,7 @@ fn is_for_tasks(kind: SyncKind) -> bool {
 
 /// See [`Tools::sync_wait_begins`](omp::extension::tools::Tools).
 pub fn begins(here: CurrentThread, kind: SyncKind, whole: bool) -> BeginToken {
-    if is_for_tasks(kind) && !here.task.is_explicit() && record::of_thread(here.thread).thin.is_thinning() {
+    if is_for_tasks(kind) && !here.task.is_explicit() && record::of_thread(&here.thread).thin.is_thinning() {
         return BeginToken::new(None::<SyncBegun>);
     }
     super::task::resumed(here);
@@ -34,7 +34,7 @@ pub fn begins(here: CurrentThread, kind: SyncKind, whole: bool) -> BeginToken {
     if whole {
         notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
     }
-    let state = put_state(here.thread, state_of(kind), 0);
+    let state = put_state(&here.thread, state_of(kind), 0);
     notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
     call.code = site.found_code();
     let spans = record::of(here.task).map_or(0, record::TaskRecord::rest);
@@ -53,7 +53,7 @@ pub fn ends(here: CurrentThread, kind: SyncKind, token: &BeginToken) {
     let site = call.site(here);
     super::task::resumed(here);
     notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::End, false));
-    record::of_thread(here.thread).state.set(state);
+    record::of_thread(&here.thread).state.set(state);
     notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::End, false));
     call.end(here);
 }

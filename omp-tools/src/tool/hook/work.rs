@@ -11,7 +11,7 @@ pub fn begins(here: CurrentThread, kind: ToolWork, count: u64) {
     close(here, None); // left by a jump
     let site = site(here, None);
     notify(|consumer| consumer.work(&site, kind, ToolEndpoint::Begin, count));
-    record::of_thread(here.thread).work.set(Working { kind: Some(kind), count, code: site.known_code() });
+    record::of_thread(&here.thread).work.set(Working { kind: Some(kind), count, code: site.known_code() });
 }
 
 /// See [`Tools::work_ends`](omp::extension::tools::Tools).
@@ -21,7 +21,7 @@ pub fn ends(here: CurrentThread) {
 
 /// Without a call that ends it the address behind the one that began it stands for that.
 fn close(here: CurrentThread, call: Option<EventSite>) {
-    let Working { kind: Some(kind), count, code } = record::of_thread(here.thread).work.take() else {
+    let Working { kind: Some(kind), count, code } = record::of_thread(&here.thread).work.take() else {
         return;
     };
     let site = call.unwrap_or_else(|| EventSite::at(here, code));
@@ -49,7 +49,7 @@ pub fn single(executes: bool, has_end: bool) {
 
 /// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
 pub fn close_single(here: CurrentThread) {
-    if record::of_thread(here.thread).work.get().kind == Some(ToolWork::SingleExecutor) {
+    if record::of_thread(&here.thread).work.get().kind == Some(ToolWork::SingleExecutor) {
         close(here, None);
     }
 }
@@ -79,7 +79,7 @@ pub fn masked(end: ToolEndpoint) {
 /// See [`Tools::reduction`](omp::extension::tools::Tools).
 pub fn reduction(end: ToolEndpoint) {
     let here = CurrentThread::get();
-    put_state(here.thread, if end == ToolEndpoint::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
+    put_state(&here.thread, if end == ToolEndpoint::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
     let site = site(here, None);
     notify(|consumer| consumer.reduction(&site, end));
 }

@@ -21,7 +21,7 @@ use omp::binding;
 use omp::env;
 use omp::extension::offload;
 use omp::task::{Task, TaskFlags};
-use omp::thread::{CurrentThread, Thread};
+use omp::thread::{CurrentThread, OwnThread, Thread};
 
 /// A function as tools get it.
 macro_rules! function {
@@ -154,7 +154,7 @@ fn running() -> Option<CurrentThread> {
 /// Is that a member whose share of its region is over, or which waits for the next one? The thread
 /// that forked the region may have gone on, and ended.
 fn is_between(here: CurrentThread) -> bool {
-    !here.task.is_explicit() && record::of_thread(here.thread).joined.get()
+    !here.task.is_explicit() && record::of_thread(&here.thread).joined.get()
 }
 
 /// Does the thread wait for its next region? Then it runs no task.
@@ -164,7 +164,7 @@ fn is_idle(thread: &Thread) -> bool {
 
 /// The running thread, if it is one for tools.
 fn thread() -> Option<&'static Thread> {
-    running().map(|here| record::thread_for_tools(here.thread))
+    running().map(|here| record::thread_for_tools(here.thread.thread()))
 }
 
 unsafe extern "C" fn get_thread_data() -> *mut Data {
@@ -197,16 +197,14 @@ unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_i
 unsafe extern "C" fn get_place_num() -> c_int {
     running().map_or(-1, |here| {
         binding::bind_if_initial(here);
-        // SAFETY: own thread only.
-        unsafe { here.thread.own() }.place
+        here.thread.own().place.get()
     })
 }
 
 unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> c_int {
     let Some(here) = running().filter(|_| env::settings().binding.bound.places.is_some()) else { return 0 };
     binding::bind_if_initial(here);
-    // SAFETY: own thread only.
-    let partition = unsafe { here.thread.own() }.partition.clone();
+    let partition = here.thread.own().partition.get();
     for (i, place) in partition.clone().enumerate().take(usize::try_from(size).unwrap_or(0)) {
         // SAFETY: the tool's array has room for `size` numbers.
         unsafe { nums.add(i).write(place as c_int) };
@@ -224,7 +222,7 @@ unsafe extern "C" fn get_proc_id() -> c_int {
 
 unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
     let Some(here) = running() else { return 0 };
-    let record::ThreadState { state, wait_id: id } = record::of_thread(here.thread).state.get();
+    let record::ThreadState { state, wait_id: id } = record::of_thread(&here.thread).state.get();
     // SAFETY: the tool's variable.
     unsafe { give(wait, id) };
     state as c_int
@@ -232,13 +230,12 @@ unsafe extern "C" fn get_state(wait: *mut u64) -> c_int {
 
 unsafe extern "C" fn get_parallel_info(level: c_int, data: *mut *mut Data, size: *mut c_int) -> c_int {
     let Some(here) = running() else { return 0 };
-    let mut thread: &Thread = here.thread;
+    let mut thread: &Thread = &here.thread;
     if level > 0 && is_between(here) || is_idle(thread) {
         return 0;
     }
     for _ in 0..level {
-        // SAFETY: null or the thread that has forked the region, suspended in it.
-        match unsafe { thread.team().plan().parent_thread.as_ref() } {
+        match thread.team().plan().parent() {
             Some(parent) => thread = parent,
             None => return 0,
         }
@@ -273,8 +270,7 @@ impl InquiryLevel<'_> {
     fn below(self) -> Option<Self> {
         let Self { task, thread, own, .. } = self;
         if !task.is_explicit() {
-            // SAFETY: null, or the thread that has forked the region, which outlives it.
-            let thread = unsafe { thread.team().plan().parent_thread.as_ref() }?;
+            let thread = thread.team().plan().parent()?;
             return Some(Self {
                 task: task.parent()?,
                 thread,
@@ -286,9 +282,10 @@ impl InquiryLevel<'_> {
             record::of(task).is_some_and(|record| record.is_on_parent.get())
                 || own && rests_at(parent, thread)
         });
-        // SAFETY: own thread only: for tools, `thread` and the asking thread are one thread.
-        // Explicit tasks of another thread may end meanwhile, but not its implicit task.
-        let (tied, newest) = if own { unsafe { thread.tied() }.below(task, self.tied) } else { (0, None) };
+        // SAFETY: for tools, `thread` and the asking thread are one thread. Explicit tasks of another
+        // thread may end meanwhile, but not its implicit task.
+        let begun = || unsafe { OwnThread::assume(thread) }.own().tied.below(task, self.tied);
+        let (tied, newest) = if own { begun() } else { (0, None) };
         // SAFETY: a task that has begun and not ended is alive.
         let below = parent.unwrap_or_else(|| newest.map_or(&thread.implicit, |newest| unsafe { &*newest }));
         Some(Self { task: below, tied, ..self })
@@ -313,8 +310,8 @@ unsafe extern "C" fn get_task_info(
     num: *mut c_int,
 ) -> c_int {
     let Some(here) = running() else { return 0 };
-    let mut found = InquiryLevel { task: here.task, thread: here.thread, own: true, tied: usize::MAX };
-    if level > 0 && is_between(here) || !here.task.is_explicit() && is_idle(here.thread) {
+    let mut found = InquiryLevel { task: here.task, thread: &here.thread, own: true, tied: usize::MAX };
+    if level > 0 && is_between(here) || !here.task.is_explicit() && is_idle(&here.thread) {
         return 0;
     }
     for _ in 0..level {

@@ -2,12 +2,12 @@
 //!
 //! What does not live here: which thread a task is queued for ([`super`]).
 
-use core::ptr::{self, NonNull};
+use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::task::record::Task;
+use crate::task::owned::OwnedTask;
 use crate::team::padded::Padded;
 
 /// Tasks that wait in an inbox at most.
@@ -32,13 +32,8 @@ pub(super) struct HintTable {
 pub(super) struct Inbox {
     /// Changed under the lock, read without it.
     pub(super) count: AtomicU32,
-    pub(super) tasks: Mutex<VecDeque<HintQueued>>,
+    pub(super) tasks: Mutex<VecDeque<OwnedTask>>,
 }
-
-pub(super) struct HintQueued(pub(super) NonNull<Task>);
-
-// SAFETY: tasks are Send.
-unsafe impl Send for HintQueued {}
 
 impl Hints {
     #[inline(always)]
@@ -114,24 +109,24 @@ impl HintTable {
         self.waiting.0.load(Ordering::Relaxed) != 0
     }
 
-    /// False, with nothing done, if the inbox is full.
-    pub(super) fn put(&self, num: u32, task: NonNull<Task>) -> bool {
+    /// Gives the task back if the inbox is full.
+    pub(super) fn put(&self, num: u32, task: OwnedTask) -> Result<(), OwnedTask> {
         let inbox = &self.inboxes[num as usize].0;
         // ORDERING: Relaxed; a limit.
         if inbox.count.load(Ordering::Relaxed) >= INBOX_TASKS {
-            return false;
+            return Err(task);
         }
         let _away = ult::sanitize::look_away();
         let mut tasks = inbox.lock();
-        tasks.push_back(HintQueued(task));
+        tasks.push_back(task);
         // ORDERING: Relaxed, both; who is woken sees them by the fence in `Team::wake_for`, the
         // lock publishes the task.
         inbox.count.fetch_add(1, Ordering::Relaxed);
         self.waiting.0.fetch_add(1, Ordering::Relaxed);
-        true
+        Ok(())
     }
 
-    pub(super) fn take(&self, num: u32) -> Option<NonNull<Task>> {
+    pub(super) fn take(&self, num: u32) -> Option<OwnedTask> {
         let inbox = &self.inboxes.get(num as usize)?.0;
         // ORDERING: Relaxed; as in `has_tasks`.
         if inbox.count.load(Ordering::Relaxed) == 0 {
@@ -142,12 +137,12 @@ impl HintTable {
         // ORDERING: Relaxed, both; a task that is taken needs no announcement.
         inbox.count.fetch_sub(1, Ordering::Relaxed);
         self.waiting.0.fetch_sub(1, Ordering::Relaxed);
-        Some(task.0)
+        Some(task)
     }
 }
 
 impl Inbox {
-    pub(super) fn lock(&self) -> MutexGuard<'_, VecDeque<HintQueued>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, VecDeque<OwnedTask>> {
         self.tasks.lock().unwrap_or_else(|e| e.into_inner())
     }
 }

@@ -6,11 +6,11 @@
 //! end only if the task has properties of the extension ([`TaskFlags::EXTENSIONS`]).
 
 use core::ffi::c_char;
-use core::ptr::NonNull;
 
 use super::kinds::TaskStatus;
 use super::{TaskMark, is_on, linked};
 use crate::depend::dependence::Dependence;
+use crate::task::owned::OwnedTask;
 use crate::task::record::{Task, TaskFlags};
 use crate::thread::current::CurrentThread;
 use crate::thread::record::Thread;
@@ -139,7 +139,7 @@ pub fn called_by_program(task: &Task) {
 pub fn wait_begins(
     here: CurrentThread,
     items: impl Iterator<Item = Dependence> + Clone,
-) -> Option<NonNull<Task>> {
+) -> Option<OwnedTask> {
     if is_on() && here.task.is_reported() { wait_begins_cold(here, items) } else { None }
 }
 
@@ -148,13 +148,13 @@ pub fn wait_begins(
 fn wait_begins_cold(
     here: CurrentThread,
     items: impl Iterator<Item = Dependence> + Clone,
-) -> Option<NonNull<Task>> {
+) -> Option<OwnedTask> {
     linked().tools.taskwait_begins(here, &items.collect::<Vec<_>>())
 }
 
 /// The wait is over.
 #[inline(always)]
-pub fn wait_ends(here: CurrentThread, waiter: Option<NonNull<Task>>) {
+pub fn wait_ends(here: CurrentThread, waiter: Option<OwnedTask>) {
     if let Some(waiter) = waiter {
         wait_ends_cold(here, waiter);
     }
@@ -162,7 +162,7 @@ pub fn wait_ends(here: CurrentThread, waiter: Option<NonNull<Task>>) {
 
 #[cold]
 #[inline(never)]
-fn wait_ends_cold(here: CurrentThread, waiter: NonNull<Task>) {
+fn wait_ends_cold(here: CurrentThread, waiter: OwnedTask) {
     linked().tools.taskwait_ends(here, waiter);
 }
 

@@ -85,7 +85,7 @@ pub unsafe extern "C-unwind" fn omp_get_affinity_format_(buffer: *mut c_char, si
 pub unsafe extern "C-unwind" fn omp_display_affinity(format: *const c_char) {
     // SAFETY: the same promise.
     let format = unsafe { of_c(format) };
-    binding::with_facts(super::resolved().thread, |facts| display_affinity(format.as_deref(), facts));
+    binding::with_facts(&super::resolved().thread, |facts| display_affinity(format.as_deref(), facts));
 }
 
 /// The Fortran name of [`omp_display_affinity`].
@@ -96,7 +96,7 @@ pub unsafe extern "C-unwind" fn omp_display_affinity(format: *const c_char) {
 pub unsafe extern "C-unwind" fn omp_display_affinity_(format: *const c_char, length: usize) {
     // SAFETY: the same promise.
     let format = unsafe { of_fortran(format, length) };
-    binding::with_facts(super::resolved().thread, |facts| display_affinity(format.as_deref(), facts));
+    binding::with_facts(&super::resolved().thread, |facts| display_affinity(format.as_deref(), facts));
 }
 
 /// `omp_capture_affinity` (18.3.11): the line that `omp_display_affinity` would print.
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn omp_capture_affinity(
     // SAFETY: the same promise.
     let format = unsafe { of_c(format) };
     let text =
-        binding::with_facts(super::resolved().thread, |facts| capture_affinity(format.as_deref(), facts));
+        binding::with_facts(&super::resolved().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out(&text, buffer, size) }
 }
@@ -131,7 +131,7 @@ pub unsafe extern "C-unwind" fn omp_capture_affinity_(
     // SAFETY: the same promise.
     let format = unsafe { of_fortran(format, length) };
     let text =
-        binding::with_facts(super::resolved().thread, |facts| capture_affinity(format.as_deref(), facts));
+        binding::with_facts(&super::resolved().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out_fortran(&text, buffer, size) as c_int }
 }

@@ -58,5 +58,5 @@ pub unsafe extern "C-unwind" fn GOMP_scope_start(reductions: *mut usize) {
     // SAFETY: as the compiler promises.
     unsafe { shared::register_reductions(here, share, reductions) };
     // The threads only had to meet: the descriptor is free when the last one has passed here.
-    worksharing::leave(here.thread, construct);
+    worksharing::leave(&here.thread, construct);
 }

@@ -1,0 +1,206 @@
+//! The part of a thread that only the thread itself touches.
+//!
+//! The fields are cells, so a shared reference is enough, and none of them can be borrowed twice.
+//! The one promise that is left is that the thread itself is asking. [`OwnThread`] stands for it.
+//!
+//! [`OwnThread`]: super::current::OwnThread
+
+use core::cell::{Cell, RefCell};
+use core::ops::Range;
+use core::ptr::NonNull;
+
+use ult::sys::arch::{self, FpState};
+use ult::victim::Draw;
+
+use crate::affinity::assign::PlaceAssignment;
+use crate::counts::CountList;
+use crate::depend::record::Node;
+use crate::task::record::{Spares, Task};
+use crate::task::tied::Tied;
+use crate::team::kept::KeptTeams;
+use crate::team::plan::{ForkedRegion, Strict};
+use crate::team::record::Team;
+use crate::team_queue::TeamQueueSeen;
+use crate::tls_blocks::TlsBlocks;
+use crate::worksharing::own::Dispatch;
+
+/// The part of a thread that only the thread itself touches.
+pub struct ThreadOwn {
+    /// Number of worksharing constructs with a shared descriptor that the thread has met in this
+    /// region.
+    pub constructs: Cell<u64>,
+    /// Number of `single` constructs that the thread has met in this region.
+    pub singles: Cell<u64>,
+    /// The worksharing loop this thread is in.
+    pub dispatch: Dispatch,
+    /// Teams kept for the regions that this thread forks.
+    pub teams: KeptTeams<Team>,
+    /// Size of the last outermost team that this thread forked, if that team's threads ran with
+    /// `tls_blocks`; otherwise 0.
+    pub kept_size: Cell<u32>,
+    /// TLS blocks of the threads 1, 2, … of the outermost teams that this thread forks.
+    pub tls_blocks: TlsBlocks,
+    /// Explicit tied tasks that this thread has started and not completed, oldest first. By the
+    /// task scheduling constraint each is a descendant of the one before it.
+    pub tied: Tied<Task>,
+    /// Number of waits of the thread's tasks for devices, see [`crate::extension::offload::has_room`].
+    pub at_devices: Cell<u32>,
+    /// The number of these waits during which the thread begins no task (`Flags::REDUCES`).
+    pub reduces: Cell<u32>,
+    /// Number of the thread's tasks that wait outside of the runtime while it runs others, see
+    /// `outside::is_loose`.
+    pub loose: Cell<u32>,
+    /// For a free agent: number of tasks, or parts of them, that it has begun and not ended.
+    pub begun: Cell<u32>,
+    /// For a free agent: number of taskgroups with reductions that its tasks have open.
+    pub reducing: Cell<u32>,
+    /// For a free agent: it has begun to search for tasks, and may have one.
+    pub at_work: Cell<bool>,
+    /// The floating-point mode in which the thread left the region; for a thread of a team of ULTs
+    /// that left before the region's end.
+    pub mode: Cell<FpState>,
+    /// The generator that picks victims.
+    pub draw: RefCell<Draw>,
+    /// The wait whose tasks run in place, see `queue::next_in_place`.
+    pub helping: Cell<Helping>,
+    /// Descriptors for tasks that this thread runs at once.
+    pub spares: Spares,
+    /// The deque was full, and was not yet half empty at the last check, see `queue::is_saturated`.
+    pub saturated: Cell<bool>,
+    /// Number of searches in a row that left another thread's only task in that thread's deque.
+    pub spared: Cell<u32>,
+    /// Number of tasks with a priority that the thread has resumed, see `queue::near`.
+    pub resumed: Cell<u32>,
+    /// Yields that found no other context to run.
+    pub in_vain: Cell<InVain>,
+    /// Number of searches for tasks without success, see `queue`.
+    pub looks: Cell<u32>,
+    /// The tasks for free agents that the thread has passed over in the team queue.
+    pub seen: Cell<TeamQueueSeen>,
+    /// `num_threads`, `proc_bind`, … that LLVM's compiler pushed for the next region.
+    pub pushed: Cell<Pushed>,
+    /// The place to which this thread is bound; −1 if it is not bound.
+    pub place: Cell<i32>,
+    /// Size and places of the team that this thread forked last, if that team's affinity was
+    /// displayed.
+    pub displayed: RefCell<Option<(u32, Option<PlaceAssignment>)>>,
+    /// The processors on which an initial thread may run while it is not bound, with
+    /// `KMP_AFFINITY=reset`.
+    pub unbound: RefCell<Vec<usize>>,
+    /// Places that this thread may use.
+    pub partition: PlacePartition,
+    /// The region whose thread 0 this is, if a front forks and joins by separate calls.
+    pub region: Cell<Option<Box<ForkedRegion>>>,
+    /// The path that the reduction in progress has taken.
+    pub reduction: Cell<ReductionPath>,
+    /// The node, with mutexes, of an undeferred task that LLVM's compiler is about to begin.
+    pub entered: Cell<Option<NonNull<Node>>>,
+}
+
+impl ThreadOwn {
+    /// For thread `num` of a team.
+    pub(super) fn new(num: u32) -> Self {
+        Self {
+            constructs: Cell::new(0),
+            singles: Cell::new(0),
+            dispatch: Dispatch::default(),
+            teams: KeptTeams::default(),
+            kept_size: Cell::new(0),
+            tls_blocks: TlsBlocks::default(),
+            tied: Tied::default(),
+            at_devices: Cell::new(0),
+            reduces: Cell::new(0),
+            loose: Cell::new(0),
+            begun: Cell::new(0),
+            reducing: Cell::new(0),
+            at_work: Cell::new(false),
+            mode: Cell::new(arch::fp_state()),
+            draw: RefCell::new(Draw::new(u64::from(num))),
+            helping: Cell::default(),
+            spares: Spares::default(),
+            saturated: Cell::new(false),
+            spared: Cell::new(0),
+            resumed: Cell::new(0),
+            in_vain: Cell::default(),
+            looks: Cell::new(0),
+            seen: Cell::new(TeamQueueSeen::NOTHING),
+            pushed: Cell::default(),
+            place: Cell::new(-1),
+            displayed: RefCell::default(),
+            unbound: RefCell::default(),
+            partition: PlacePartition::default(),
+            region: Cell::new(None),
+            reduction: Cell::default(),
+            entered: Cell::new(None),
+        }
+    }
+}
+
+/// The wait of a thread whose tasks run in place.
+#[derive(Clone, Copy, Default)]
+pub struct Helping {
+    /// Identifies the wait.
+    pub number: u32,
+    /// Says whether the wait may have one more task; `None` if no wait lasts.
+    pub more: Option<*const (dyn Fn() -> bool + 'static)>,
+}
+
+/// The places that a thread may use, by number in the place list.
+#[derive(Default)]
+pub struct PlacePartition {
+    start: Cell<u32>,
+    end: Cell<u32>,
+}
+
+impl PlacePartition {
+    /// The places.
+    pub fn get(&self) -> Range<u32> {
+        self.start.get()..self.end.get()
+    }
+
+    /// Changes them.
+    pub fn set(&self, places: Range<u32>) {
+        self.start.set(places.start);
+        self.end.set(places.end);
+    }
+}
+
+/// Clauses that arrive by calls of their own, before the region to which they belong.
+#[derive(Clone, Copy, Default)]
+pub struct Pushed {
+    /// `num_threads`; 0 if the clause is absent.
+    pub num_threads: u32,
+    /// `num_threads` as a list.
+    pub counts: Option<&'static CountList>,
+    /// `strict`.
+    pub strict: Option<Strict>,
+    /// `proc_bind` as the ABI counts it; 0 if the clause is absent.
+    pub proc_bind: u32,
+    /// Lower and upper bound of `num_teams`; 0 if the clause is absent.
+    pub num_teams: (u32, u32),
+    /// `thread_limit` of `teams`; 0 if the clause is absent.
+    pub thread_limit: u32,
+}
+
+/// Yields of a thread that found no other thread to run.
+#[derive(Clone, Copy, Default)]
+pub struct InVain {
+    /// Calls to come that do nothing.
+    pub(crate) left: u32,
+    /// How many they were at first.
+    pub(crate) pause: u32,
+}
+
+/// The way a construct has taken, kept by the thread until its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReductionPath {
+    /// The team has one thread.
+    #[default]
+    Alone,
+    /// One thread after the other, under a lock.
+    Critical,
+    /// Atomic operations.
+    Atomic,
+    /// In the order of thread numbers; this is thread 0.
+    Tree,
+}
