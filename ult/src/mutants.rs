@@ -1,19 +1,53 @@
 //! Deliberate mistakes ("mutants"), to find out whether the tests would notice them.
 //! `docs/mutants.md` says how to use them.
 //!
-//! Lives here: the macro [`mutant!`](crate::mutant), and which mutant this process runs as. The
-//! mistakes stand where they are made, one condition each; `cargo xtask mutants` has the list.
+//! Lives here: the macro [`seam!`](crate::seam), and which mutant this process runs as. A mistake is
+//! a second body of a small function, beside the right one; `cargo xtask mutants` has the list.
 //!
-//! Without the cargo feature `mutants`, which no ordinary build has, the macro is the constant
-//! `false` and nothing of this is left in the library. With it a process is the mutant that
-//! `GANGWAY_MUTANT` names, or none: one build carries them all.
+//! Without the cargo feature `mutants`, which no ordinary build has, a seam is its right body and
+//! nothing of this is left in the library. With it a process is the mutant that `GANGWAY_MUTANT`
+//! names, or none: one build carries them all.
 //!
 //! Tried and rejected:
 //! * A source patch per mutant: a build each, half a minute times fifty.
 //! * A tool that changes operators at random: most of its changes make no difference, or do not
 //!   start.
 
-/// Is this process the mutant of that name? A constant `false` without the feature `mutants`.
+/// A function with further bodies, which a process runs instead if it is the mutant of that name:
+///
+/// ```
+/// ult::seam! {
+///     /// The last thread of a team of `size`.
+///     fn last(size: u32) -> u32 {
+///         size - 1
+///     } or last_thread_wrong {
+///         size
+///     }
+/// }
+/// assert_eq!(last(4), 3);
+/// ```
+///
+/// The function is inlined. Generic functions take their parameters as `impl Trait`.
+#[macro_export]
+macro_rules! seam {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis fn $name:ident($($arguments:tt)*) $(-> $result:ty)? $body:block
+        $(or $mutant:ident $mistake:block)+
+    ) => {
+        $(#[$attribute])*
+        #[inline(always)]
+        $visibility fn $name($($arguments)*) $(-> $result)? {
+            $(if $crate::mutant!($mutant) {
+                return $mistake;
+            })+
+            $body
+        }
+    };
+}
+
+/// Is this process the mutant of that name? A constant `false` without the feature `mutants`. Only
+/// for [`seam!`](crate::seam).
 #[cfg(not(feature = "mutants"))]
 #[macro_export]
 macro_rules! mutant {

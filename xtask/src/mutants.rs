@@ -225,14 +225,22 @@ fn compare_with_sources(root: &Path) -> Result<(), String> {
     }
 }
 
-/// The names in `mutant!(…)` in the files below `directory`.
+/// The names in `mutant!(…)`, and behind the `or` of a `seam!`, in the files below `directory`.
 fn collect(directory: &Path, into: &mut BTreeSet<String>) -> io::Result<()> {
     for path in files::below(directory, |_| true).iter().filter(|path| files::ends(path, ".rs")) {
         let text = fs::read_to_string(path)?;
-        let names = text.split("mutant!(").skip(1).filter_map(|rest| rest.split_once(')'));
-        into.extend(names.map(|(name, _)| name.to_owned()));
+        let text: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let text = text.join("\n");
+        let conditions = text.split("mutant!(").skip(1).filter_map(|rest| rest.split_once(')'));
+        let bodies = text.split("} or ").skip(1).filter_map(|rest| rest.split_once(" {"));
+        let names = conditions.chain(bodies).map(|(name, _)| name);
+        into.extend(names.filter(|name| name.chars().all(is_of_a_name)).map(str::to_owned));
     }
     Ok(())
+}
+
+fn is_of_a_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Dispatch {
     /// Number of iterations that are to be run.
     #[inline(always)]
     fn trips(&self) -> u64 {
-        self.space.get().trips.saturating_sub(u64::from(skips_last(self.schedule.get().rule)))
+        run_trips(self.space.get().trips, self.schedule.get().rule)
     }
 
     #[inline]
@@ -154,13 +154,17 @@ fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Rang
     trips..trips
 }
 
-/// Does a mutant lose the last iteration under this rule?
-fn skips_last(rule: ScheduleRule) -> bool {
-    match rule {
-        ScheduleRule::Dynamic | ScheduleRule::Nonmonotonic => ult::mutant!(dynamic_skips_last),
-        ScheduleRule::Guided => ult::mutant!(guided_skips_last),
-        ScheduleRule::Singly => ult::mutant!(sections_skip_last),
-        _ => false,
+ult::seam! {
+    /// Number of iterations of a loop of `trips` that are run under `rule`.
+    fn run_trips(trips: u64, rule: ScheduleRule) -> u64 {
+        trips
+    } or dynamic_skips_last {
+        let is_it = matches!(rule, ScheduleRule::Dynamic | ScheduleRule::Nonmonotonic);
+        trips.saturating_sub(u64::from(is_it))
+    } or guided_skips_last {
+        trips.saturating_sub(u64::from(rule == ScheduleRule::Guided))
+    } or sections_skip_last {
+        trips.saturating_sub(u64::from(rule == ScheduleRule::Singly))
     }
 }
 
@@ -271,7 +275,7 @@ fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
     if is_over(here, share) {
         return NONE;
     }
-    let chunk = altered(dispatch.take(here, share));
+    let chunk = run_chunk(dispatch.take(here, share));
     dispatch.chunk.set(chunk.clone());
     chunk
 }
@@ -283,10 +287,13 @@ fn is_over(here: CurrentThread, share: &WorkShare) -> bool {
     share.cancelled.load(Ordering::Relaxed) || here.team().is_cancelled()
 }
 
-/// `chunk`, unless a mutant runs an iteration twice.
-#[inline(always)]
-fn altered(chunk: Range<u64>) -> Range<u64> {
-    chunk.start - u64::from(ult::mutant!(iteration_twice) && chunk.start > 0)..chunk.end
+ult::seam! {
+    /// The iterations of a chunk that are run.
+    fn run_chunk(chunk: Range<u64>) -> Range<u64> {
+        chunk
+    } or iteration_twice {
+        chunk.start.saturating_sub(1)..chunk.end
+    }
 }
 
 /// The iterations of the loop that the thread is in.
