@@ -108,24 +108,36 @@ pub(crate) fn orders(slot: &DeviceSlot) -> bool {
 
 /// Waits for the tasks before `task`, the running one, that were not complete when it began.
 pub fn wait(task: &Task) {
-    if task.flags().has(TaskFlags::QUEUES)
-        && !depend::before_are_complete(task)
-        && !ult::mutant!(chain_ends_early)
-    {
+    if has_to_wait(task) {
         // They have queued work, but may wait for a task that needs an admission.
         admission::step_aside(CurrentThread::get());
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
 }
 
+ult::seam! {
+    /// Has `task`, the running one, to wait for tasks before it?
+    fn has_to_wait(task: &Task) -> bool {
+        task.flags().has(TaskFlags::QUEUES) && !depend::before_are_complete(task)
+    } or chain_ends_early {
+        false
+    }
+}
+
 /// As [`wait`], if one of those has queued its work and will leave what it has mapped for others:
 /// the host is about to look, or a region that does not keep anything.
 pub fn wait_for_keeping(task: &Task) {
-    if task.flags().has(TaskFlags::QUEUES)
-        && queued_before(task).iter().any(|work| work.stays_resident)
-        && !ult::mutant!(looks_behind_queued_work)
-    {
+    if follows_keeping(task) {
         wait(task);
+    }
+}
+
+ult::seam! {
+    /// Has a task before `task`, the running one, queued work whose mapped data stay on a device?
+    fn follows_keeping(task: &Task) -> bool {
+        task.flags().has(TaskFlags::QUEUES) && queued_before(task).iter().any(|work| work.stays_resident)
+    } or looks_behind_queued_work {
+        false
     }
 }
 
@@ -197,7 +209,16 @@ pub fn behind_as(
     }
     // ORDERING: Relaxed; a sum.
     CHAINED.fetch_add(1, Ordering::Relaxed);
-    queued.into_iter().map(|work| work.operation).filter(|_| !ult::mutant!(chain_unordered)).collect()
+    operations_of(queued)
+}
+
+ult::seam! {
+    /// The device waits for these operations before it begins a region that follows this work.
+    fn operations_of(queued: Vec<Queued>) -> Vec<DeviceOperation> {
+        queued.into_iter().map(|work| work.operation).collect()
+    } or chain_unordered {
+        Vec::new()
+    }
 }
 
 /// The work of the running task is in the device's queue, and nothing will be copied when it is

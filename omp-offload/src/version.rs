@@ -201,10 +201,7 @@ fn carry_out(versions: &TaskVersions) -> (usize, Result<(), DeviceTaskFailure>) 
 fn choose(versions: &TaskVersions, functions: [usize; 2], without: &[VersionDevice]) -> Option<Share> {
     let (here, places) = (CurrentThread::get(), versions.among.places(without));
     let before = chain::devices_before(here);
-    let nothing_precedes =
-        || !here.task.flags().has(TaskFlags::QUEUES) || depend::before_are_complete(here.task);
-    let may_begin =
-        |place: VersionDevice| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
+    let may_begin = |place: VersionDevice| place.is_some() || nothing_precedes(here.task);
     let asked = |before| VersionRequest { functions, data: &versions.data, before };
     let mut share = match versions::choose(&asked(&before), &places, may_begin)? {
         Ok(share) => share,
@@ -232,6 +229,15 @@ fn choose(versions: &TaskVersions, functions: [usize; 2], without: &[VersionDevi
         share.take_admission(&asked(&[]), gpus, has_others);
     }
     Some(share)
+}
+
+ult::seam! {
+    /// Are all tasks before `task`, the running one, complete?
+    fn nothing_precedes(task: &Task) -> bool {
+        !task.flags().has(TaskFlags::QUEUES) || depend::before_are_complete(task)
+    } or version_overtakes {
+        true
+    }
 }
 
 fn on_host(versions: &TaskVersions, mut share: Share) -> Result<(), DeviceTaskFailure> {

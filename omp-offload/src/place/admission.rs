@@ -144,17 +144,26 @@ fn add(admission: &mut AdmissionQueue<AdmissionHeld>, task: &Task, entry: usize)
     id
 }
 
-fn priority(task: &Task) -> i32 {
-    if ult::mutant!(admission_by_age) { 0 } else { task.priority() }
+ult::seam! {
+    /// The priority of a task among those that wait for an admission.
+    fn priority(task: &Task) -> i32 {
+        task.priority()
+    } or admission_by_age {
+        0
+    }
 }
 
 /// Notes that one task waits for another one.
 #[cold]
 pub fn follows(id: Id, before: Id) {
-    if ult::mutant!(admission_by_age) {
-        return;
-    }
-    with(|state| state.admission.order().follow(id, before));
+    with(|state| lengthen_path(&mut state.admission, id, before));
+}
+
+ult::seam! {
+    /// The path of the task `before` goes on with the task `id`, which waits for it.
+    fn lengthen_path(admission: &mut AdmissionQueue<AdmissionHeld>, id: Id, before: Id) {
+        admission.order().follow(id, before);
+    } or admission_by_age {}
 }
 
 /// Updates the order after the expected times of regions have changed.
@@ -227,7 +236,7 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
     };
     let begins = with(|AdmissionState { admission, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
-        let begins = if follows && !ult::mutant!(follower_keeps_turn) {
+        let begins = if lends_admission(follows) {
             admission.place_behind(holder.id, device, window, held)
         } else {
             admission.place(holder.id, device, window, held)
@@ -251,6 +260,15 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
         AdmissionGrant::Admission => {
             omp::report::fatal("a target region that had begun was given an admission")
         }
+    }
+}
+
+ult::seam! {
+    /// Does a region that `follows` others lend its admission while it waits for its device?
+    fn lends_admission(follows: bool) -> bool {
+        follows
+    } or follower_keeps_turn {
+        false
     }
 }
 
@@ -308,18 +326,17 @@ fn let_others_in(change: impl FnOnce(&mut AdmissionState) -> Option<Option<usize
 }
 
 impl Admission {
-    /// Called before code of the program runs for the task. That code may wait for a task that
-    /// needs an admission. So this admission does not count until [`resume`](Self::resume).
-    pub(super) fn pause(&self) {
-        if ult::mutant!(function_keeps_turn) {
-            return;
-        }
-        let_others_in(|AdmissionState { admission, holders }| {
-            let holder = holders.get_mut(&self.0).filter(|holder| !holder.is_paused)?;
-            admission.pauses(holder.device?);
-            holder.is_paused = true;
-            Some(holder.device)
-        });
+    ult::seam! {
+        /// Called before code of the program runs for the task. That code may wait for a task that
+        /// needs an admission. So this admission does not count until [`resume`](Self::resume).
+        pub(super) fn pause(&self) {
+            let_others_in(|AdmissionState { admission, holders }| {
+                let holder = holders.get_mut(&self.0).filter(|holder| !holder.is_paused)?;
+                admission.pauses(holder.device?);
+                holder.is_paused = true;
+                Some(holder.device)
+            });
+        } or function_keeps_turn {}
     }
 
     /// Called after that code has returned.
@@ -340,8 +357,17 @@ impl Drop for Admission {
 
 /// Called before the running task waits for more than a device: gives its admission back.
 pub fn step_aside(here: CurrentThread) {
-    if is_used() && here.task.flags().has(TaskFlags::OFFLOADED) && !ult::mutant!(turn_kept) {
+    if may_hold_admission(here) {
         give_back(key(here.task));
+    }
+}
+
+ult::seam! {
+    /// Is the running task one of those that may have admissions?
+    fn may_hold_admission(here: CurrentThread) -> bool {
+        is_used() && here.task.flags().has(TaskFlags::OFFLOADED)
+    } or turn_kept {
+        false
     }
 }
 

@@ -79,10 +79,10 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     let sound: Vec<bool> =
         slots.iter().map(|slot| borrowed::has_streams(slot) && !avoided::has(slot)).collect();
     let any_sound = sound.contains(&true);
-    let is_owner =
-        |slot: &DeviceSlot| owner.is_none_or(|owner| owner == slot.number) || ult::mutant!(task_leaves_chain);
     let may_run = |slot: &DeviceSlot, is_sound: bool| {
-        borrowed::has_streams(slot) && (owner.is_some() || !any_sound || is_sound) && is_owner(slot)
+        borrowed::has_streams(slot)
+            && (owner.is_some() || !any_sound || is_sound)
+            && stays_in_chain(slot, owner)
     };
     let mut policy = policies::in_force(slots.len(), env::settings().devices.memory);
     let views: Vec<View> = slots
@@ -93,10 +93,7 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     let chosen =
         policy.choose_for_task(&views).filter(|&chosen| views.get(chosen).is_some_and(View::fits))?;
     let others = slots.iter().zip(&views).filter(|(other, view)| {
-        other.number != slots[chosen].number
-            && view.fits()
-            && policy.lets_steal()
-            && !ult::mutant!(task_never_moves)
+        other.number != slots[chosen].number && can_take_over(view) && policy.lets_steal()
     });
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
     let promise = Reservation::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
@@ -109,6 +106,24 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
         elsewhere: 0,
         follows: owner.is_some(),
     })
+}
+
+ult::seam! {
+    /// Is the device the `owner` of all unfinished work before the task, if there is such work?
+    fn stays_in_chain(slot: &DeviceSlot, owner: Option<i32>) -> bool {
+        owner.is_none_or(|owner| owner == slot.number)
+    } or task_leaves_chain {
+        true
+    }
+}
+
+ult::seam! {
+    /// Can a device with this view take the task over while it waits for another one?
+    fn can_take_over(view: &View) -> bool {
+        view.fits()
+    } or task_never_moves {
+        false
+    }
 }
 
 /// The view of a device on which a task does not fit.
@@ -173,7 +188,16 @@ impl PlacedDeviceTask {
     pub fn ends(mut self, well: bool) {
         if well {
             self.0.land();
-        } else if ult::mutant!(failed_task_keeps_turn) {
+        } else {
+            self.fails();
+        }
+    }
+
+    ult::seam! {
+        /// The task has failed, and gives its admission back.
+        fn fails(self) {
+            drop(self);
+        } or failed_task_keeps_turn {
             core::mem::forget(self);
         }
     }

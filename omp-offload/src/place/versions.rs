@@ -179,11 +179,16 @@ impl Share {
             CurrentThread::get(),
             PlacedRegion { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
         );
-        if !ult::mutant!(version_stays) {
-            self.place = Some(promise.slot());
-        }
+        self.go_to(promise.slot());
         self.way.moves = asked.moves(self.place);
         self.promise = Some(promise);
+    }
+
+    ult::seam! {
+        /// The task runs on this device from here on.
+        fn go_to(&mut self, slot: &'static DeviceSlot) {
+            self.place = Some(slot);
+        } or version_stays {}
     }
 
     /// How long from now until the task would have run on the device. Of equal devices the task
