@@ -89,9 +89,13 @@ impl ArrayPrefetch {
         is_new
     }
 
-    /// May the host write it now?
-    pub(super) fn is_open(&self, block: usize) -> bool {
-        self.open.contains_key(&block) && !ult::mutant!(array_ahead_of_host)
+    ult::seam! {
+        /// May the host write it now?
+        pub(super) fn is_open(&self, block: usize) -> bool {
+            self.open.contains_key(&block)
+        } or array_ahead_of_host {
+            false
+        }
     }
 
     /// The task writes these blocks on the host from here on.
@@ -184,17 +188,19 @@ pub fn before(here: CurrentThread, task: &Task, items: impl Iterator<Item = Depe
     let found = plan(&mut registry(), device, items.clone());
     let Some(device) = device else { return };
     let runs_now = here.task.flags().has(TaskFlags::FINAL);
-    if ult::mutant!(array_not_ahead)
-        || runs_now
-        || found.is_empty()
-        || items.clone().nth(1).is_none()
-        || depend::is_clear(here, items)
-    {
+    if runs_now || found.is_empty() || items.clone().nth(1).is_none() || depend::is_clear(here, items) {
         return;
     }
-    for (block, bytes) in found {
-        prefetch::create_unasked(here, block, device, &bytes);
-    }
+    bring_ahead(here, device, found);
+}
+
+ult::seam! {
+    /// The blocks, each with the bytes of it that are named, come to the device without the task.
+    fn bring_ahead(here: CurrentThread, device: i32, blocks: Vec<(Range<usize>, Vec<usize>)>) {
+        for (block, bytes) in blocks {
+            prefetch::create_unasked(here, block, device, &bytes);
+        }
+    } or array_not_ahead {}
 }
 
 /// The blocks that such a task reads and that no earlier task brings to its device, each with the

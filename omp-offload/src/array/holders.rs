@@ -60,11 +60,7 @@ impl Holders {
     /// # Errors
     /// Some are in use elsewhere.
     pub fn take(&mut self, owner: usize, uses: &[ArrayUse]) -> Result<(), Conflict> {
-        let conflicts: Vec<Conflict> = uses
-            .iter()
-            .filter_map(|wanted| self.conflict(owner, wanted))
-            .filter(|_| !ult::mutant!(array_users_ignored))
-            .collect();
+        let conflicts = self.conflicts(owner, uses);
         if conflicts.contains(&Conflict::Own) {
             return Err(Conflict::Own);
         }
@@ -92,6 +88,15 @@ impl Holders {
         uses.iter().any(|wanted| {
             self.blocks.get(&wanted.block).into_iter().flatten().any(|holder| is_in_the_way(wanted, holder))
         })
+    }
+
+    ult::seam! {
+        /// Why the owner has to wait with these uses.
+        fn conflicts(&self, owner: usize, uses: &[ArrayUse]) -> Vec<Conflict> {
+            uses.iter().filter_map(|wanted| self.conflict(owner, wanted)).collect()
+        } or array_users_ignored {
+            Vec::new()
+        }
     }
 
     fn conflict(&self, owner: usize, wanted: &ArrayUse) -> Option<Conflict> {

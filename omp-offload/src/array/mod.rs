@@ -316,6 +316,15 @@ impl BlockRequest {
         ArrayUse { block: self.block.start, device: self.device, writes: self.writes }
     }
 
+    ult::seam! {
+        /// Are other copies of the block old from here on?
+        fn outdates_others(&self) -> bool {
+            self.writes
+        } or array_writes_not_noted {
+            false
+        }
+    }
+
     /// One use for each block and device.
     fn merge(mut wants: Vec<Self>) -> Vec<Self> {
         wants.sort_unstable_by_key(|want| (want.device, want.block.start));
@@ -591,7 +600,7 @@ impl HeldBlocks {
             notify(&RELEASED);
             result?;
         }
-        let written = self.wants.iter().filter(|want| want.writes && !ult::mutant!(array_writes_not_noted));
+        let written = self.wants.iter().filter(|want| want.outdates_others());
         registry().ahead.written(written.clone().map(|want| want.block.start));
         free(
             BLOCKS.with(|directory| {

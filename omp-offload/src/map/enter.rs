@@ -204,18 +204,22 @@ impl Entering<'_> {
     fn leaves_nothing(&self) -> bool {
         const COPIES: [MapFlags; 2] = [MapFlags::ALWAYS, MapFlags::DELETE];
         let lasts = |mapped: &Mapped| {
-            if mapped.resident {
-                self.holder == MapHolder::Resident
-            } else {
-                mapped.outlasts_regions()
-                    || ult::mutant!(regions_hold_for_each_other) && !self.new.contains(&mapped.host.start)
-            }
+            if mapped.resident { self.holder == MapHolder::Resident } else { self.outlasts_regions(mapped) }
         };
         self.held.iter().chain(&self.new).filter_map(|&start| self.table.get(start)).all(lasts)
             && !self
                 .items
                 .iter()
                 .any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
+    }
+
+    ult::seam! {
+        /// Does the range stay on the device whatever regions end?
+        fn outlasts_regions(&self, mapped: &Mapped) -> bool {
+            mapped.outlasts_regions()
+        } or regions_hold_for_each_other {
+            mapped.outlasts_regions() || !self.new.contains(&mapped.host.start)
+        }
     }
 
     /// Is the byte at `address` in a new range of this list?

@@ -99,7 +99,7 @@ pub unsafe fn leave_as(
             if mapped.resident && is_from && (stays_resident || mapped.count() == 0) {
                 // A task that waits for this region alone must find the write noted, whatever other
                 // regions do there later.
-                if mapped.count() == 0 || ult::mutant!(resident_write_noted_late) {
+                if notes_with_release(mapped) {
                     mapped.written = true;
                 } else if !noted.contains(&mapped.host.start) {
                     noted.push(mapped.host.start);
@@ -138,6 +138,15 @@ pub unsafe fn leave_as(
         }
     }
     Ok(())
+}
+
+ult::seam! {
+    /// Is the write to resident storage noted by its release, which is next?
+    fn notes_with_release(mapped: &Mapped) -> bool {
+        mapped.count() == 0
+    } or resident_write_noted_late {
+        true
+    }
 }
 
 /// Takes the items' counts off their ranges, from the last item to the first. Returns per item the

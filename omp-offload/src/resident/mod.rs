@@ -198,9 +198,14 @@ pub(super) fn give_back() {
     }
     let moment = RESIDENT.with(|directory| directory.now());
     RESIDENT.write_all(&|directory| directory.saves(moment));
-    if !ult::mutant!(resident_copy_behind_the_host) {
+    drop_idle(moment);
+}
+
+ult::seam! {
+    /// Drops copies that are idle since `moment`: the host may change the bytes.
+    fn drop_idle(moment: u64) {
         free(RESIDENT.with(|directory| directory.drop_idle(moment)));
-    }
+    } or resident_copy_behind_the_host {}
 }
 
 // ---- where copies come from -------------------------------------------------
@@ -373,12 +378,21 @@ fn count_overwritten(range: &Range<usize>, overwrites: bool) {
 pub fn release(slot: &DeviceSlot, range: &Range<usize>, written: bool) {
     let (gone, overwrites) = RESIDENT.with(|directory| {
         let overwrites = written && directory.is_stale(range);
-        (directory.give(slot.number, range, written && !ult::mutant!(writes_not_noted)), overwrites)
+        (directory.give(slot.number, range, outdates_others(written)), overwrites)
     });
     count_overwritten(range, overwrites);
     slot.placing.unmap(range.len());
     free(gone);
     trim(slot, 0);
+}
+
+ult::seam! {
+    /// Are older copies stale after a use that has `written` to its copy?
+    fn outdates_others(written: bool) -> bool {
+        written
+    } or writes_not_noted {
+        false
+    }
 }
 
 /// As [`release`], and makes the host's bytes valid at once.

@@ -138,12 +138,9 @@ impl Store {
     ) -> Result<(), DeviceFailure> {
         // SAFETY: as the caller says; the other device's copy stays until `filled`.
         unsafe {
-            match used.from {
+            match source(used) {
                 From::Nowhere => Ok(()),
                 From::Host => batch.copy_in(used.address, range.start, range.len()),
-                From::Device(..) if ult::mutant!(filled_from_stale_host) => {
-                    batch.copy_in(used.address, range.start, range.len())
-                }
                 From::Device(other, from) => match reaches(slot, other) {
                     Some(peer) => batch.copy_across(used.address, (other, peer), from, range.len()),
                     None => {
@@ -181,6 +178,18 @@ impl Store {
 
 fn slot(number: i32) -> &'static DeviceSlot {
     &all()[number as usize]
+}
+
+ult::seam! {
+    /// Where the bytes of the copy come from.
+    fn source(used: &Used) -> From {
+        used.from
+    } or filled_from_stale_host {
+        match used.from {
+            From::Device(..) => From::Host,
+            from => from,
+        }
+    }
 }
 
 /// Frees memory of devices that a directory has given up.
