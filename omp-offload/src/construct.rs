@@ -101,9 +101,7 @@ pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
     let operation = or_fail(slot, "a target region", run);
     // A device task's function may queue more work. So the region does not report its work as
     // queued; the task does so later ([`super::borrowed`]).
-    let is_the_task =
-        here.task.flags().has(task::TaskFlags::TARGET) || ult::mutant!(region_notifies_for_function);
-    if entered.leaves_nothing && is_the_task {
+    if entered.leaves_nothing && is_of_region(here.task) {
         chain::queued_as(CurrentThread::get(), slot, operation, stays_resident);
     }
     or_fail(slot, "a target region", wait_for(&*slot.device, operation));
@@ -113,6 +111,15 @@ pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
     unsafe { end_of_region(slot, items, &entered, &brought, holder) };
     drop(blocks);
     tools::device::ends(construct);
+}
+
+ult::seam! {
+    /// Is the task the target task of a region, so that the region's work is all of its work?
+    fn is_of_region(task: &task::Task) -> bool {
+        task.flags().has(task::TaskFlags::TARGET)
+    } or region_notifies_for_function {
+        true
+    }
 }
 
 /// Leaves what [`map::enter`] entered.

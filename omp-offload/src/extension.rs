@@ -66,7 +66,7 @@ impl Offload for Devices {
             array::ahead::before(here, task, all.iter().copied());
         }
         let flags = task.flags();
-        if resident::is_used() && !flags.has(STAYS_RESIDENT) && !ult::mutant!(task_finds_old_bytes) {
+        if looks_at_left_bytes(flags) {
             task.set_flags(flags.with(TaskFlags::LOOKS));
         }
     }
@@ -97,6 +97,15 @@ impl Offload for Devices {
 
     fn node_completes(&self, node: NodeMark) {
         admission::complete(Id::of_word(node.0));
+    }
+}
+
+ult::seam! {
+    /// Does a task with these flags look at bytes that regions before it may have left on devices?
+    fn looks_at_left_bytes(flags: TaskFlags) -> bool {
+        resident::is_used() && !flags.has(STAYS_RESIDENT)
+    } or task_finds_old_bytes {
+        false
     }
 }
 

@@ -15,7 +15,11 @@ pub const STREAMS: TaskFlags = TaskFlags::AT_END[0];
 /// The task writes blocks of arrays on the host ([`super::array::ahead`]).
 pub const OPENS: TaskFlags = TaskFlags::AT_END[1];
 
-/// The priority of the work that the task queues on its device.
-pub(crate) fn priority(task: &Task) -> u32 {
-    if ult::mutant!(device_priority_unsaid) { 0 } else { task.priority().max(0) as u32 }
+ult::seam! {
+    /// The priority of the work that the task queues on its device.
+    pub(crate) fn priority(task: &Task) -> u32 {
+        task.priority().max(0) as u32
+    } or device_priority_unsaid {
+        0
+    }
 }

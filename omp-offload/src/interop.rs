@@ -16,6 +16,7 @@
 //! can hold up the very kernel that the host waits for.
 
 use core::ffi::{CStr, c_void};
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::transfer::wait_for;
 use crate::device_slot::{DeviceSlot, fail};
 use device_trait::{DeviceFailure, DeviceOperation, Handles, Stream};
-use omp::depend::{self, Dependence};
+use omp::depend::{self, Dependence, Node};
 use omp::report;
 use omp::task::{self, Task, TaskFlags};
 use omp::thread::{CurrentThread, Thread};
@@ -146,6 +147,15 @@ impl Interop {
     fn mark(&self) -> Result<Option<DeviceOperation>, DeviceFailure> {
         let stream = *lock(&self.stream);
         stream.map(|stream| self.slot.device.mark(stream.id, &[])).transpose()
+    }
+
+    ult::seam! {
+        /// The device, and the operation of [`mark`](Self::mark) that a construct waits for.
+        fn foreign_work(&self, what: &'static str) -> Option<(&'static DeviceSlot, DeviceOperation)> {
+            Some((self.slot, self.mark().unwrap_or_else(|why| fail(self.slot, what, &why))?))
+        } or interop_forgets_stream {
+            None
+        }
     }
 
     /// The value of a property.
@@ -282,18 +292,26 @@ fn meet(
     items: impl Iterator<Item = Dependence> + Clone,
     nowait: bool,
 ) {
-    let held =
-        if ult::mutant!(interop_ignores_depend) { None } else { depend::wait_and_hold(here, items.clone()) };
-    let object = object.filter(|_| !ult::mutant!(interop_forgets_stream));
-    let marked = object.and_then(|object| {
-        Some((object.slot, object.mark().unwrap_or_else(|why| fail(object.slot, what, &why))?))
-    });
+    let held = await_dependences(here, items.clone());
+    let marked = object.and_then(|object| object.foreign_work(what));
     if let (Some((slot, operation)), false) = (marked, nowait) {
         wait_for(&*slot.device, operation).unwrap_or_else(|why| fail(slot, what, &why));
     }
     held.into_iter().for_each(|node| depend::leave(here, node));
     if let (Some((slot, operation)), true) = (marked, nowait) {
         defer(here, Foreign { slot, operation, what }, items);
+    }
+}
+
+ult::seam! {
+    /// The dependences are met from here on; the node, if any, is left when the construct is over.
+    fn await_dependences(
+        here: CurrentThread,
+        items: impl Iterator<Item = Dependence> + Clone,
+    ) -> Option<NonNull<Node>> {
+        depend::wait_and_hold(here, items)
+    } or interop_ignores_depend {
+        None
     }
 }
 
