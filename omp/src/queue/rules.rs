@@ -18,15 +18,28 @@ pub(super) fn newest_tied(thread: OwnThread) -> Option<&'static Task> {
     newest.map(|t| unsafe { &*t })
 }
 
-/// Returns true if `thread` may start `task` now. A free agent starts only tasks that free agents
-/// may run.
+/// Returns true if `thread` may start `task` now.
 pub(super) fn allowed(thread: OwnThread, task: &Task) -> bool {
-    if thread.is_agent() && !task.flags().has(TaskFlags::POOL) && !ult::mutant!(agents_take_any) {
-        return false;
+    agent_may_start(thread, task) && constraint_allows(thread, task)
+}
+
+ult::seam! {
+    /// A free agent starts only tasks that free agents may run.
+    fn agent_may_start(thread: OwnThread, task: &Task) -> bool {
+        !thread.is_agent() || task.flags().has(TaskFlags::POOL)
+    } or agents_take_any {
+        true
     }
-    ult::mutant!(tied_constraint_ignored)
-        || task.flags().has(TaskFlags::UNTIED)
-        || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
+}
+
+ult::seam! {
+    /// A thread starts a tied task only if it descends from the thread's newest tied task.
+    fn constraint_allows(thread: OwnThread, task: &Task) -> bool {
+        task.flags().has(TaskFlags::UNTIED)
+            || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
+    } or tied_constraint_ignored {
+        true
+    }
 }
 
 /// Does a task of the thread wait for a condition outside of the runtime, such as a message? Then

@@ -3,6 +3,8 @@
 //! What lives here: the thread's own queues, the team queue, stealing, and the next task for a wait
 //! that goes on. What does not: the job that the scheduler gets ([`mod@super::find`]).
 
+use core::ptr::NonNull;
+
 use ult::deque::Steal;
 use ult::sched::SearchScope;
 
@@ -13,7 +15,7 @@ use crate::agents::calls as agents;
 use crate::extension::tools;
 use crate::stats;
 use crate::task::owned::OwnedTask;
-use crate::task::record::TaskFlags;
+use crate::task::record::{Task, TaskFlags};
 use crate::team::record::Team;
 use crate::team_queue::TeamQueueSearch;
 use crate::thread::current::OwnThread;
@@ -335,14 +337,23 @@ pub(super) fn steal_any(victim: &Thread) -> Option<OwnedTask> {
                 stats::count_steal_aborted();
                 core::hint::spin_loop();
             }
-            Steal::Success(_) if ult::mutant!(stolen_task_lost) => return None,
             Steal::Success(task) => {
+                let task = keep(task)?;
                 stats::count_steal_success();
                 // SAFETY: the owner pushed the task (`OwnThread::push_task`), and only this thread
                 // has stolen it.
                 return Some(unsafe { OwnedTask::assume(task) });
             }
         }
+    }
+}
+
+ult::seam! {
+    /// The thief keeps the task that it has stolen.
+    fn keep(task: NonNull<Task>) -> Option<NonNull<Task>> {
+        Some(task)
+    } or stolen_task_lost {
+        None
     }
 }
 

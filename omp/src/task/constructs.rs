@@ -225,10 +225,18 @@ fn wait_for_children(here: CurrentThread) {
     // that waits. Otherwise only the position in the word's modification order matters, see
     // `drop_child`.
     task.counts.fetch_or(WAITING, Ordering::Release);
-    here.team()
-        .help_until(here.thread, &|| task.children() <= u64::from(ult::mutant!(taskwait_misses_last_child)));
+    here.team().help_until(here.thread, &|| has_no_children(task));
     // ORDERING: Relaxed; see above.
     task.counts.fetch_and(!WAITING, Ordering::Relaxed);
+}
+
+ult::seam! {
+    /// A `taskwait` ends when the task has no incomplete child.
+    fn has_no_children(task: &Task) -> bool {
+        task.children() == 0
+    } or taskwait_misses_last_child {
+        task.children() <= 1
+    }
 }
 
 /// `taskyield` (5.2 §12.7): lets other ready tasks of the team run before the running task

@@ -312,14 +312,21 @@ unsafe fn run_body(thread: OwnThread, task: &Task, whole: bool) -> bool {
         // SAFETY: the front made the task for this function.
         task.run.get().is_none_or(|run| unsafe { run(&thread, task, discarded) })
     };
-    let mut finished = run_part();
-    if ult::mutant!(task_runs_twice) {
-        finished = run_part()
-    }
+    let mut finished = run_once(&run_part);
     while !finished && (whole || task.flags().has(TaskFlags::POOL)) {
         finished = run_part();
     }
     finished
+}
+
+ult::seam! {
+    /// One call runs the task, or its next part. Returns true if the task is at its end.
+    fn run_once(run_part: &impl Fn() -> bool) -> bool {
+        run_part()
+    } or task_runs_twice {
+        run_part();
+        run_part()
+    }
 }
 
 /// Notifies tools that the code of `task` has ended. The program has called that code itself.
@@ -365,9 +372,16 @@ fn is_discarded(task: &Task) -> bool {
     if task.flags().has(TaskFlags::UNDEFERRED) && task.flags().has(TaskFlags::MERGED) {
         return false;
     }
-    let group = task.member_of();
-    (group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled())
-        && !ult::mutant!(cancelled_tasks_run)
+    is_cancelled(task)
+}
+
+ult::seam! {
+    /// A task is cancelled with its taskgroup, or with its region.
+    fn is_cancelled(task: &Task) -> bool {
+        task.member_of().is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled()
+    } or cancelled_tasks_run {
+        false
+    }
 }
 
 /// Marks a task as started by `thread`.
@@ -434,7 +448,7 @@ unsafe fn finish<const WATCHED: bool>(thread: OwnThread, task: NonNull<Task>) ->
     if WATCHED {
         races::task_ends(task_ref);
     }
-    if task_ref.flags().has(TaskFlags::DETACH) && !ult::mutant!(detach_completes_at_once) {
+    if needs_event(task_ref) {
         task_ref.retire();
         // ORDERING: AcqRel; pairs with the same in `fulfill`: the second of the two threads sees
         // the data that the first wrote.
@@ -445,6 +459,15 @@ unsafe fn finish<const WATCHED: bool>(thread: OwnThread, task: NonNull<Task>) ->
     }
     // SAFETY: both conditions hold.
     unsafe { complete(Some(thread), task) }
+}
+
+ult::seam! {
+    /// A detachable task is complete only when its event has been fulfilled.
+    fn needs_event(task: &Task) -> bool {
+        task.flags().has(TaskFlags::DETACH)
+    } or detach_completes_at_once {
+        false
+    }
 }
 
 impl Task {

@@ -17,6 +17,7 @@ use crate::extension::{offload, tools};
 use crate::icv::record::Icv;
 use crate::report;
 use crate::taskgraph::recording as taskgraph;
+use crate::taskgroup::record::Taskgroup;
 use crate::thread::current::CurrentThread;
 
 impl Task {
@@ -78,24 +79,45 @@ impl Task {
     #[inline(always)]
     fn begin_life(&self, here: CurrentThread, run: RunFn, flags: TaskFlags) {
         let parent = here.task;
-        let inherited = TaskFlags(
-            parent.flags().0 & if ult::mutant!(final_not_inherited) { 0 } else { TaskFlags::FINAL.0 },
-        );
+        let inherited = parent.flags_for_child();
         self.parent.set(parent);
         self.team.set(here.thread.team());
         self.run.set(Some(run));
-        self.icv.set(if ult::mutant!(icv_not_inherited) { Icv::INITIAL } else { parent.icv.get() });
-        self.taskgroup.set(if ult::mutant!(taskgroup_misses_grandchildren) {
-            ptr::null()
-        } else {
-            parent.taskgroup.get()
-        });
+        self.icv.set(parent.icv_for_child());
+        self.taskgroup.set(parent.taskgroup_for_grandchildren());
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
         let has_requests =
             parent.flags().has_any(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS));
         let flags = if has_requests { self.apply_child_requests(here, flags) } else { flags };
         self.flags.set(flags.with(TaskFlags::EXPLICIT).with(inherited));
+    }
+
+    ult::seam! {
+        /// A child of a final task is final, too.
+        fn flags_for_child(&self) -> TaskFlags {
+            TaskFlags(self.flags().0 & TaskFlags::FINAL.0)
+        } or final_not_inherited {
+            TaskFlags(0)
+        }
+    }
+
+    ult::seam! {
+        /// A child begins with the ICVs that the task has now.
+        fn icv_for_child(&self) -> Icv {
+            self.icv.get()
+        } or icv_not_inherited {
+            Icv::INITIAL
+        }
+    }
+
+    ult::seam! {
+        /// The children of a child belong to the same taskgroup as the child.
+        fn taskgroup_for_grandchildren(&self) -> *const Taskgroup {
+            self.taskgroup.get()
+        } or taskgroup_misses_grandchildren {
+            ptr::null()
+        }
     }
 
     /// Applies what the parent has requested for its next children; returns the child's properties.

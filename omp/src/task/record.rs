@@ -349,10 +349,16 @@ impl Task {
     /// *max-task-priority-var*. The task has not been submitted. Negative priorities are not
     /// allowed, and count as 0.
     pub fn set_priority(&self, given: i32) {
-        self.priority.set(
-            given
-                .clamp(0, if ult::mutant!(priority_ignored) { 0 } else { env::settings().max_task_priority }),
-        );
+        self.priority.set(given.clamp(0, Self::highest_priority()));
+    }
+
+    ult::seam! {
+        /// Priorities count up to *max-task-priority-var*.
+        fn highest_priority() -> i32 {
+            env::settings().max_task_priority
+        } or priority_ignored {
+            0
+        }
     }
 
     /// Returns the key for the data that the task names, or 0 if the task names none.
