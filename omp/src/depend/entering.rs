@@ -197,11 +197,20 @@ fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Depen
 }
 
 fn wait_ready(here: CurrentThread, node: &Node) {
-    if release_guard(node) || ult::mutant!(undeferred_ignores_depend) {
+    if goes_on(release_guard(node)) {
         return;
     }
     let _noted = check::wait_begins(|| WaitTarget::Node(core::ptr::from_ref(node).addr()));
     here.team().help_until(here.thread, &|| node.is_ready());
+}
+
+ult::seam! {
+    /// The running task goes on without waiting only if the node is ready.
+    fn goes_on(is_ready: bool) -> bool {
+        is_ready
+    } or undeferred_ignores_depend {
+        true
+    }
 }
 
 /// Takes the guard off a node when all its edges are entered. Returns true if the node is ready: no

@@ -50,7 +50,7 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
     while let Some(mutex) = mutexes.get(rare.held.get()) {
         let _away = ult::sanitize::look_away();
         let mut state = mutex.lock();
-        if state.held && !ult::mutant!(mutexinoutset_shared) {
+        if is_taken(&state) {
             state.line.push_back(NodeRef::new(node));
             check::mutex_reached(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), false);
             return false;
@@ -60,6 +60,15 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
         check::mutex_reached(ptr::from_ref(node).addr(), Arc::as_ptr(mutex).addr(), true);
     }
     true
+}
+
+ult::seam! {
+    /// A mutex that a node holds is not free for another node.
+    fn is_taken(mutex: &MutexesState) -> bool {
+        mutex.held
+    } or mutexinoutset_shared {
+        false
+    }
 }
 
 /// Hands on the mutexes of a node whose task is complete. Calls `free` with each node that now

@@ -55,13 +55,18 @@ fn launch(
     }
     task.set_node(node);
     for before in links.before.iter().filter_map(|&number| nodes[number as usize].as_ref()) {
-        if !ult::mutant!(taskgraph_edge_lost) {
-            before.get().precede(&entered);
-        }
+        link(before, &entered);
     }
     if entered.get().release_guard() {
         push::push(here.thread, task);
     }
     throttle::throttle(here);
     links.is_waited_for.then_some(entered)
+}
+
+ult::seam! {
+    /// Makes a task wait for one that it has to follow in the graph.
+    fn link(before: &TableRef, node: &TableRef) {
+        before.get().precede(node);
+    } or taskgraph_edge_lost {}
 }

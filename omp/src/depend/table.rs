@@ -119,10 +119,15 @@ impl DependTable {
         precedes_all || self.addresses.iter().any(Sets::is_live)
     }
 
-    fn enter_all_memory(&mut self, node: &TableRef) {
-        if ult::mutant!(all_memory_ignored) {
-            return;
-        }
+    ult::seam! {
+        /// Enters a task that names all memory.
+        fn enter_all_memory(&mut self, node: &TableRef) {
+            self.put_between(node);
+        } or all_memory_ignored {}
+    }
+
+    /// Makes `node` wait for all tasks of the table, and all later tasks wait for `node`.
+    fn put_between(&mut self, node: &TableRef) {
         for sets in self.addresses.iter() {
             // It would suffice that `node` waits for the members of `current`, because these wait
             // for the members of `previous`. `all` also returns the members of `previous`. The
@@ -178,7 +183,7 @@ impl Sets {
         // strongest kind, `out`. Tasks are entered one after the other, so such a task is the
         // newest member.
         let again = self.current.last().is_some_and(|n| n.is(node));
-        if kind == DependenceKind::Out && !again && !loses_edge(self.kind, kind) {
+        if kind == DependenceKind::Out && !again && keeps_edge(self.kind, kind) {
             self.enter_alone(node, only);
         } else if !(again && (self.kind == Some(kind) || self.kind == Some(DependenceKind::Out))) {
             self.enter_among_others(node, if again { DependenceKind::Out } else { kind }, again, only);
@@ -210,11 +215,7 @@ impl Sets {
     /// before.
     #[inline]
     fn enter_among_others(&mut self, node: &TableRef, kind: DependenceKind, again: bool, only: bool) {
-        let kind = if ult::mutant!(inoutset_as_in) && kind == DependenceKind::InOutSet {
-            DependenceKind::In
-        } else {
-            kind
-        };
+        let kind = set_kind(kind);
         if self.kind != Some(kind) || kind == DependenceKind::Out {
             self.begin_set(node, kind, again);
         }
@@ -234,8 +235,8 @@ impl Sets {
     #[inline]
     fn begin_set(&mut self, node: &TableRef, kind: DependenceKind, again: bool) {
         let before = self.kind;
-        if again || loses_edge(before, kind) {
-            self.current.retain(|n| !n.is(node) && !loses_edge(before, kind));
+        if again || !keeps_edge(before, kind) {
+            self.current.retain(|n| !n.is(node) && keeps_edge(before, kind));
         }
         if !self.current.is_empty() {
             core::mem::swap(&mut self.current, &mut self.previous);
@@ -273,12 +274,24 @@ fn precede(before: &TableRef, node: &TableRef, only: bool) {
     }
 }
 
-/// Returns true if a mutant is active that forgets this edge.
-fn loses_edge(from: Option<DependenceKind>, to: DependenceKind) -> bool {
-    match (from, to) {
-        (Some(DependenceKind::In), DependenceKind::Out) => ult::mutant!(in_to_out_lost),
-        (Some(DependenceKind::Out), DependenceKind::In) => ult::mutant!(out_to_in_lost),
-        (Some(DependenceKind::Out), DependenceKind::Out) => ult::mutant!(out_to_out_lost),
-        _ => false,
+ult::seam! {
+    /// The kind of the set to which a task that names this kind belongs.
+    fn set_kind(named: DependenceKind) -> DependenceKind {
+        named
+    } or inoutset_as_in {
+        if named == DependenceKind::InOutSet { DependenceKind::In } else { named }
+    }
+}
+
+ult::seam! {
+    /// A task waits for the set before, whatever the two kinds are.
+    fn keeps_edge(from: Option<DependenceKind>, to: DependenceKind) -> bool {
+        true
+    } or in_to_out_lost {
+        (from, to) != (Some(DependenceKind::In), DependenceKind::Out)
+    } or out_to_in_lost {
+        (from, to) != (Some(DependenceKind::Out), DependenceKind::In)
+    } or out_to_out_lost {
+        (from, to) != (Some(DependenceKind::Out), DependenceKind::Out)
     }
 }
