@@ -26,7 +26,7 @@ pub enum CancelConstruct {
 
 /// `cancel`: true when the construct is cancelled now, and the thread goes to its end.
 pub fn cancel(here: CurrentThread, construct: CancelConstruct) -> bool {
-    if !env::settings().cancellation || ult::mutant!(cancel_ignored) {
+    if !has_effect() {
         return false;
     }
     tools::other::cancels(here, || bits(construct) | cancelled::ACTIVATED);
@@ -40,6 +40,15 @@ pub fn cancel(here: CurrentThread, construct: CancelConstruct) -> bool {
         }
     }
     true
+}
+
+ult::seam! {
+    /// A `cancel` has an effect if cancellation is active.
+    fn has_effect() -> bool {
+        env::settings().cancellation
+    } or cancel_ignored {
+        false
+    }
 }
 
 /// `cancellation point`: has the construct been cancelled?

@@ -94,12 +94,8 @@ pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
     let side = LeagueSide::new();
     let notified = tools::region::league_begins(here, teams.max(1), &side);
     for number in 0..teams.max(1) {
-        let region = ForkedRegion::begin_initial(
-            here,
-            body,
-            (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))),
-            thread_limit,
-        );
+        let league = (teams.max(1), team_num(number));
+        let region = ForkedRegion::begin_initial(here, body, league, thread_limit);
         region.run_primary();
         region.end();
     }
@@ -107,6 +103,15 @@ pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
         tools::region::league_ends(here, &side);
     }
     binding::return_to_place(here);
+}
+
+ult::seam! {
+    /// The teams of a league are numbered from 0, in the order in which they run.
+    fn team_num(before: u32) -> u32 {
+        before
+    } or team_num_wrong {
+        before + 1
+    }
 }
 
 impl ForkedRegion {
@@ -278,9 +283,7 @@ fn asked_for(here: CurrentThread, request: ParallelRequest) -> u32 {
 fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
     let icv = here.task.icv.get();
     let active = here.team().plan().active_level;
-    if request.num_threads == 1
-        || (active >= icv.max_active_levels && !ult::mutant!(max_active_levels_ignored))
-    {
+    if request.num_threads == 1 || !may_be_active(active, icv.max_active_levels) {
         return 1;
     }
     let wanted = if request.num_threads == 0 { icv.nthreads } else { request.num_threads };
@@ -289,6 +292,15 @@ fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
         say_too_many(wanted);
     }
     wanted.clamp(1, MOST_THREADS)
+}
+
+ult::seam! {
+    /// A region inside of `around` active ones may be active if that makes no more than `most`.
+    fn may_be_active(around: u32, most: u32) -> bool {
+        around < most
+    } or max_active_levels_ignored {
+        true
+    }
 }
 
 /// Warns once that a team is smaller than requested.
@@ -306,17 +318,35 @@ fn say_too_many(wanted: u32) {
 /// Returns the size that the team may have, and how many threads were counted. The end of the
 /// region gives these back.
 fn reserve(here: CurrentThread, wanted: u32) -> (u32, u32) {
-    if wanted == 1 || ult::mutant!(thread_limit_ignored) {
+    if !needs_more(wanted) {
         return (wanted, 0);
     }
     let (more, counted) = group(here).enter(&here.task.icv.get(), wanted - 1);
     (1 + more, counted)
 }
 
+ult::seam! {
+    /// A team of more than one thread gets the others within the limits of its contention group.
+    fn needs_more(wanted: u32) -> bool {
+        wanted != 1
+    } or thread_limit_ignored {
+        false
+    }
+}
+
 /// The contention group of the running thread.
 fn group(here: CurrentThread) -> &'static Group {
     // SAFETY: the initial team of the group outlives every region in the group.
     unsafe { &*here.team().plan().group }
+}
+
+ult::seam! {
+    /// A region is one level further in than the region around it.
+    fn level_inside(outer: u32) -> u32 {
+        outer + 1
+    } or level_wrong {
+        outer + 1 + u32::from(outer > 0)
+    }
 }
 
 fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: ParallelRequest) {
@@ -327,7 +357,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     let plan = unsafe { team.plan_mut() };
     team.set_size(size);
     put(&mut plan.body, body);
-    put(&mut plan.level, outer.level + 1 + u32::from(ult::mutant!(level_wrong) && outer.level > 0));
+    put(&mut plan.level, level_inside(outer.level));
     put(&mut plan.active_level, outer.active_level + u32::from(size > 1));
     put(
         &mut plan.active_around,

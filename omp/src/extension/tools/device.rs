@@ -164,12 +164,21 @@ pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<DeviceBegun
 #[cold]
 #[inline(never)]
 fn op_begins_cold(op: DeviceOp) -> Option<DeviceBegun> {
-    if ult::mutant!(device_op_not_notified) && op.kind == ToolDataOp::Delete {
+    if !is_notified(&op) {
         return None;
     }
     let begun = DeviceBegun { op, word: Cell::new(0) };
     linked().tools.device_op(&begun.op, Some(ToolEndpoint::Begin), &begun.word);
     Some(begun)
+}
+
+ult::seam! {
+    /// Tools are notified of every operation.
+    fn is_notified(op: &DeviceOp) -> bool {
+        true
+    } or device_op_not_notified {
+        op.kind != ToolDataOp::Delete
+    }
 }
 
 /// The call that starts the operation has returned; a copy may still be under way. Memory that was
