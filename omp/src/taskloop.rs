@@ -38,7 +38,7 @@ pub fn parts(trips: u64, division: Division, threads: u32) -> impl Iterator<Item
         Division::Default => ((u64::from(threads) * TASKS_PER_THREAD).min(trips), None),
     };
     let tasks = if trips == 0 { 0 } else { tasks };
-    let trips = trips - u64::from(ult::mutant!(taskloop_skips_last) && trips > 0);
+    let trips = divided_trips(trips);
     let size = trips.checked_div(tasks).unwrap_or(0);
     let larger = trips.checked_rem(tasks).unwrap_or(0);
     (0..tasks).map(move |i| match strict {
@@ -48,6 +48,15 @@ pub fn parts(trips: u64, division: Division, threads: u32) -> impl Iterator<Item
             (begin, begin + size + u64::from(i < larger))
         }
     })
+}
+
+ult::seam! {
+    /// Number of iterations that the parts of a loop of `trips` hold together.
+    fn divided_trips(trips: u64) -> u64 {
+        trips
+    } or taskloop_skips_last {
+        trips.saturating_sub(1)
+    }
 }
 
 #[cfg(test)]

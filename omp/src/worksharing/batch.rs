@@ -118,20 +118,21 @@ impl Batch {
         first
     }
 
-    /// A chunk that another thread has reserved, or the loop's last chunk. The counter is at its
-    /// end.
-    fn take_stray(&self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
-        let last = self.chunks.get() - 1;
-        if ult::mutant!(last_chunk_first) && share.take_last() {
-            return Some(last);
+    ult::seam! {
+        /// A chunk that another thread has reserved; if there is none, the loop's last chunk. The
+        /// counter is at its end.
+        fn take_stray(&self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
+            if self.ends.get() {
+                return None;
+            }
+            self.steal(here, share).or_else(|| {
+                self.ends.set(share.take_last());
+                self.ends.get().then_some(self.chunks.get() - 1)
+            })
+        } or last_chunk_first {
+            let last = share.take_last().then_some(self.chunks.get() - 1);
+            last.or_else(|| self.steal(here, share))
         }
-        if self.ends.get() {
-            return None;
-        }
-        self.steal(here, share).or_else(|| {
-            self.ends.set(share.take_last());
-            self.ends.get().then_some(last)
-        })
     }
 
     /// The number of chunks to take now.
@@ -167,7 +168,7 @@ impl Batch {
 
     /// A chunk that another thread has reserved and not begun.
     fn steal(&self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
-        if !share.has_reserves() || ult::mutant!(reserves_not_stolen) {
+        if !may_steal(share) {
             return None;
         }
         let (team, size) = (here.team(), here.team().size());
@@ -179,6 +180,15 @@ impl Batch {
             self.victim.set(if victim + 1 < size { victim + 1 } else { 0 });
         }
         None
+    }
+}
+
+ult::seam! {
+    /// May a thread of the loop have reserved chunks? Other threads then look for them.
+    fn may_steal(share: &WorkShare) -> bool {
+        share.has_reserves()
+    } or reserves_not_stolen {
+        false
     }
 }
 

@@ -10,26 +10,32 @@
 
 use core::sync::atomic::Ordering;
 
+use super::record::WorkShare;
+use crate::team::record::Team;
 use crate::thread::current::CurrentThread;
 
 /// Cancels the innermost worksharing construct of the running thread.
 pub fn cancel_current_loop(here: CurrentThread) {
     let team = here.team();
     match here.thread.own().dispatch.running(here) {
-        Some(_) if ult::mutant!(cancel_for_ignored) => {}
-        Some(share) => {
-            // ORDERING: Relaxed; cancellation publishes nothing, and threads notice it eventually.
-            share.cancelled.store(true, Ordering::Relaxed);
-            team.wake_all();
-        }
+        Some(share) => cancel_loop(share, team),
         None => team.cancel_construct(),
     }
+}
+
+ult::seam! {
+    /// Cancels a loop for all threads of the team.
+    fn cancel_loop(share: &WorkShare, team: &Team) {
+        // ORDERING: Relaxed; cancellation publishes nothing, and threads notice it eventually.
+        share.cancelled.store(true, Ordering::Relaxed);
+        team.wake_all();
+    } or cancel_for_ignored {}
 }
 
 /// Has the innermost worksharing construct of the running thread been cancelled?
 pub fn is_current_cancelled(here: CurrentThread) -> bool {
     match here.thread.own().dispatch.running(here) {
-        // ORDERING: Relaxed, as in `cancel_current_loop`.
+        // ORDERING: Relaxed, as in `cancel_loop`.
         Some(share) => share.cancelled.load(Ordering::Relaxed),
         None => here.team().is_construct_cancelled(),
     }

@@ -113,9 +113,7 @@ pub fn post(here: CurrentThread, at: impl Fn(usize) -> i64) {
 /// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. Returns at once if
 /// there is no such iteration.
 pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
-    let Some((flag, share)) = flag(here, &at).filter(|_| !ult::mutant!(doacross_wait_returns)) else {
-        return;
-    };
+    let Some((flag, share)) = awaited(here, &at) else { return };
     tools::work::iteration(here, false, dimensions(here), &at);
     let team = here.team();
     // ORDERING: Acquire, pairs with `post`.
@@ -132,6 +130,15 @@ pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
     };
     ult::sched::wait(&Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin()));
     after(flag.event());
+}
+
+ult::seam! {
+    /// The flag that a wait for an iteration waits for: that of the iteration, if there is one.
+    fn awaited(here: CurrentThread, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
+        flag(here, at)
+    } or doacross_wait_returns {
+        None
+    }
 }
 
 /// The bit of an iteration.

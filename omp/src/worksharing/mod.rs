@@ -188,7 +188,7 @@ pub fn leave(thread: &Thread, k: u64) {
     let share = team.workshare(k);
     // ORDERING: AcqRel; the last thread to leave is ordered after the accesses of all other
     // threads.
-    if share.left.fetch_add(1, Ordering::AcqRel) + 1 == team.size() || ult::mutant!(ring_entry_freed_early) {
+    if is_left_by_all(share.left.fetch_add(1, Ordering::AcqRel) + 1, team) {
         share.free_memory();
         // ORDERING: Relaxed; published by the sequence number.
         share.left.store(0, Ordering::Relaxed);
@@ -197,6 +197,15 @@ pub fn leave(thread: &Thread, k: u64) {
         if team.size() > 1 {
             team.wake_all();
         }
+    }
+}
+
+ult::seam! {
+    /// Have all threads of the team left a construct that `left` threads have left?
+    fn is_left_by_all(left: u32, team: &Team) -> bool {
+        left == team.size()
+    } or ring_entry_freed_early {
+        true
     }
 }
 
@@ -214,9 +223,18 @@ pub fn single(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes
     // nothing. The load comes first so that a late thread does not pull the cache line away from
     // the threads ahead.
-    begun.load(Ordering::Relaxed) == k
-        && begun.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        || (ult::mutant!(single_twice) && here.thread.num() == 1)
+    let is_first = begun.load(Ordering::Relaxed) == k
+        && begun.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    executes_single(here, is_first)
+}
+
+ult::seam! {
+    /// Does the thread execute the block of a `single`? The first one does.
+    fn executes_single(here: CurrentThread, is_first: bool) -> bool {
+        is_first
+    } or single_twice {
+        is_first || here.thread.num() == 1
+    }
 }
 
 impl WorkShare {

@@ -34,10 +34,13 @@ fn id_of(here: CurrentThread) -> usize {
         .map_or(core::ptr::from_ref(here.team()).addr(), |share| core::ptr::from_ref(share).addr())
 }
 
-fn await_iterations(here: CurrentThread) {
-    if let Some((share, from)) = next_iterations(here).filter(|_| !ult::mutant!(ordered_out_of_order)) {
-        await_iteration(here, share, from);
-    }
+ult::seam! {
+    /// Waits until it is the turn of the thread's chunk.
+    fn await_iterations(here: CurrentThread) {
+        if let Some((share, from)) = next_iterations(here) {
+            await_iteration(here, share, from);
+        }
+    } or ordered_out_of_order {}
 }
 
 /// Ends an `ordered` region. With [`Ordered::PerIteration`] the next iteration may begin its own.

@@ -83,7 +83,7 @@ impl Schedule {
 
     /// The schedule of `run-sched-var`.
     pub fn of_icv(sched: Sched) -> Self {
-        let sched = if ult::mutant!(schedule_runtime_ignored) { Sched::STATIC } else { sched };
+        let sched = runtime_schedule(sched);
         let chunk = i64::from(sched.effective_chunk());
         match sched.kind {
             SchedKind::Static => Self::fixed(chunk),
@@ -109,6 +109,15 @@ impl Schedule {
             ScheduleRule::Guided => Self { rule: ScheduleRule::GuidedMultiple, chunk },
             rule => Self { rule, chunk },
         }
+    }
+}
+
+ult::seam! {
+    /// The schedule of a loop with `schedule(runtime)`: `run-sched-var`, which is `sched`.
+    fn runtime_schedule(sched: Sched) -> Sched {
+        sched
+    } or schedule_runtime_ignored {
+        Sched::STATIC
     }
 }
 
@@ -177,13 +186,22 @@ pub struct StaticShare {
 /// Part `num` of `parts` of a loop of `trips` > 0 under a static `schedule`.
 #[inline]
 pub fn part(trips: u64, parts: u64, num: u64, schedule: Schedule) -> StaticShare {
-    let trips = trips - u64::from(ult::mutant!(static_skips_last));
+    let trips = divided_trips(trips);
     match schedule.rule {
         ScheduleRule::Chunked => chunked_part(trips, parts, num, schedule.chunk),
         _ => {
             let Range { start, end } = block(trips, parts, num);
             StaticShare { range: (start, end), stride: trips, last: end == trips && start < end }
         }
+    }
+}
+
+ult::seam! {
+    /// Number of iterations that the parts of a loop of `trips` > 0 hold together.
+    fn divided_trips(trips: u64) -> u64 {
+        trips
+    } or static_skips_last {
+        trips - 1
     }
 }
 
