@@ -65,18 +65,17 @@ pub static CRITICAL: CachePadded<Lock> = CachePadded(Lock::new());
 /// The lock behind atomics for which the processor has no instruction.
 pub static ATOMIC: CachePadded<Lock> = CachePadded(Lock::new());
 
-/// Frees the locks of unnamed `critical`s and of atomics in the child of a fork(2). The threads
-/// that held them do not exist there. (Each reduction of gcc's code holds one for a moment.) A
-/// child that was forked inside such a `critical` continues with the lock free. If the lock stayed
-/// held, the child's threads would wait for it without end, and so would a nested region.
-pub fn free_after_fork() {
-    if ult::mutant!(child_inherits_locks) {
-        return;
-    }
-    for lock in [&CRITICAL, &ATOMIC] {
-        // ORDERING: Relaxed; the child has one thread.
-        lock.word.store(0, Ordering::Relaxed);
-    }
+ult::seam! {
+    /// Frees the locks of unnamed `critical`s and of atomics in the child of a fork(2). The threads
+    /// that held them do not exist there. (Each reduction of gcc's code holds one for a moment.) A
+    /// child that was forked inside such a `critical` continues with the lock free. If the lock
+    /// stayed held, the child's threads would wait for it without end, and so would a nested region.
+    pub fn free_after_fork() {
+        for lock in [&CRITICAL, &ATOMIC] {
+            // ORDERING: Relaxed; the child has one thread.
+            lock.word.store(0, Ordering::Relaxed);
+        }
+    } or child_inherits_locks {}
 }
 
 impl Lock {
@@ -146,7 +145,7 @@ impl Lock {
         loop {
             let seen = self.load();
             if seen & LOCKED != 0 {
-                return ult::mutant!(lock_shared);
+                return may_take_held();
             }
             if self.take(seen, seen | LOCKED) {
                 if seen & CHECKED != 0 {
@@ -241,6 +240,15 @@ impl Lock {
     }
 }
 
+ult::seam! {
+    /// May a thread take a lock that is held?
+    fn may_take_held() -> bool {
+        false
+    } or lock_shared {
+        true
+    }
+}
+
 /// A nestable lock. A task region owns it and may set it again.
 #[derive(Debug, Default)]
 pub struct NestLock {
@@ -329,10 +337,17 @@ impl NestLock {
     }
 
     fn set_again(&self) -> u32 {
-        self.count.set(
-            self.count.get() + 1 + u32::from(ult::mutant!(nest_lock_counts_wrong) && self.count.get() > 0),
-        );
+        self.count.set(one_more(self.count.get()));
         self.count.get()
+    }
+}
+
+ult::seam! {
+    /// Number of settings of a nestable lock after one more than `count`.
+    fn one_more(count: u32) -> u32 {
+        count + 1
+    } or nest_lock_counts_wrong {
+        count + 1 + u32::from(count > 0)
     }
 }
 

@@ -32,10 +32,7 @@ impl TlsBlocks {
             ult::kernel_state::inherit(tls_block);
             borrowed.push(tls_block);
         }
-        if ult::mutant!(tls_blocks_swapped) && at == 1 {
-            borrowed.swap(0, 1)
-        }
-        Some(borrowed[at])
+        Some(own_block(&mut borrowed, at))
     }
 
     /// The TLS block of thread `num` (1 and up), if one is borrowed for it.
@@ -48,5 +45,17 @@ impl TlsBlocks {
         for tls_block in self.borrowed.take() {
             tls_block::give_back(tls_block);
         }
+    }
+}
+
+ult::seam! {
+    /// The TLS block of the thread at place `at`: the same one in every region.
+    fn own_block(borrowed: &mut [&'static TlsBlock], at: usize) -> &'static TlsBlock {
+        borrowed[at]
+    } or tls_blocks_swapped {
+        if at == 1 {
+            borrowed.swap(0, 1);
+        }
+        borrowed[at]
     }
 }

@@ -45,10 +45,20 @@ pub(super) struct MemoryKind {
     pub placing: Placing,
 }
 
+impl MemoryKind {
+    ult::seam! {
+        /// The alignment that the program asks for.
+        fn alignment_asked(&self) -> usize {
+            self.alignment
+        } or alignment_ignored {
+            1
+        }
+    }
+}
+
 /// A block of `size` bytes; null if there is no memory, or it cannot be pinned.
 pub(super) fn make(size: usize, kind: MemoryKind, allocator: usize) -> *mut c_void {
-    let alignment =
-        if ult::mutant!(alignment_ignored) { 1 } else { kind.alignment }.max(align_of::<MemoryHeader>());
+    let alignment = kind.alignment_asked().max(align_of::<MemoryHeader>());
     let padding = if alignment > align_of::<MemoryHeader>() { alignment } else { 0 };
     let Some(total) = size.checked_add(HEADER + padding).filter(|&t| t <= isize::MAX as usize - PAGE) else {
         return null_mut();

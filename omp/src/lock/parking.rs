@@ -299,11 +299,9 @@ pub(super) fn release(lock: &Lock) {
     let worker = waiter.worker;
     if is_due(waiter) {
         bucket.remove(waiter);
-        if bucket.first(lock, ptr::null()).is_none() || ult::mutant!(lock_queue_forgotten) {
-            lock.clear(QUEUED);
-        }
-        if ult::mutant!(lock_handed_to_two) {
-            lock.clear(LOCKED)
+        let cleared = cleared_by_grant(bucket.first(lock, ptr::null()).is_some());
+        if cleared != 0 {
+            lock.clear(cleared);
         }
         // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. After this store
         // the record may be gone.
@@ -317,16 +315,34 @@ pub(super) fn release(lock: &Lock) {
     worker.wake();
 }
 
+ult::seam! {
+    /// The bits that a lock loses when it is granted to a waiter. It stays held, and stays queued
+    /// for if others wait.
+    fn cleared_by_grant(others_wait: bool) -> u32 {
+        if others_wait { 0 } else { QUEUED }
+    } or lock_queue_forgotten {
+        QUEUED
+    } or lock_handed_to_two {
+        if others_wait { LOCKED } else { LOCKED | QUEUED }
+    }
+}
+
 /// Has this waiter lost against newcomers for [`FAIR_AFTER`]? Under the bucket's lock.
 fn is_due(waiter: &Waiter) -> bool {
-    if ult::mutant!(lock_unfair) {
-        return false;
-    }
     let now = clock::micros().max(1);
     // SAFETY: the bucket is locked.
     let since = unsafe { &mut *waiter.nudged_at.get() };
     if *since == 0 {
         *since = now;
     }
-    now - *since >= FAIR_AFTER
+    is_starved(now - *since)
+}
+
+ult::seam! {
+    /// Does a waiter starve that has lost against newcomers for `micros`?
+    fn is_starved(micros: u64) -> bool {
+        micros >= FAIR_AFTER
+    } or lock_unfair {
+        false
+    }
 }

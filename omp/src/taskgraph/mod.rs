@@ -149,13 +149,20 @@ impl Recorded {
             core::ptr::copy_nonoverlapping(self.data.as_ptr(), into, self.data.len());
             task.front[0].set(self.front[0]);
             task.front[1].set(self.front[1]);
-            if !ult::mutant!(taskgraph_data_shared) {
-                (self.relocate)(&task, self.from, self.data.len() * 8);
-            }
+            self.relocation()(&task, self.from, self.data.len() * 8);
         }
         task.set_priority(self.priority);
         task.set_affinity(self.affinity);
         tools::task::created(here, &task, false);
         task
+    }
+
+    ult::seam! {
+        /// The function that makes a task use its own copy of the data.
+        fn relocation(&self) -> Relocate {
+            self.relocate
+        } or taskgraph_data_shared {
+            |_, _, _| {}
+        }
     }
 }
