@@ -206,6 +206,15 @@ struct QueueEntry {
     notified: bool,
 }
 
+ult::seam! {
+    /// The number of the level of tasks of this priority; the highest level goes first.
+    fn level_of(priority: i32) -> i32 {
+        priority
+    } or priority_inverted {
+        -priority
+    }
+}
+
 impl TeamQueuePart {
     #[inline(always)]
     fn is_empty(&self) -> bool {
@@ -223,8 +232,7 @@ impl TeamQueuePart {
         let mut levels = self.lock();
         // ORDERING: Relaxed; under the lock.
         let number = self.puts.load(Ordering::Relaxed);
-        let level =
-            levels.entry(if ult::mutant!(priority_inverted) { -priority } else { priority }).or_default();
+        let level = levels.entry(level_of(priority)).or_default();
         let entry = QueueEntry { number, task, notified };
         if flags.has(TaskFlags::UNTIED) {
             level.untied.push_back(entry);

@@ -53,7 +53,7 @@ impl Team {
             }
             return true;
         }
-        if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) {
+        if awaits_last(thread) {
             self.await_release(thread, passed)
         }
         self.has_passed_barrier::<WATCHED>(passed);
@@ -158,11 +158,14 @@ impl Team {
         self.construct_cancelled.load(Ordering::Relaxed)
     }
 
-    fn forget_cancelled_construct(&self) {
-        if self.is_construct_cancelled() && !ult::mutant!(construct_stays_cancelled) {
-            // ORDERING: Relaxed; ordered by the barrier that the caller is about to release.
-            self.construct_cancelled.store(false, Ordering::Relaxed);
-        }
+    ult::seam! {
+        /// Ends the cancellation of the construct before the barrier.
+        fn forget_cancelled_construct(&self) {
+            if self.is_construct_cancelled() {
+                // ORDERING: Relaxed; ordered by the barrier that the caller is about to release.
+                self.construct_cancelled.store(false, Ordering::Relaxed);
+            }
+        } or construct_stays_cancelled {}
     }
 
     /// Has the region been cancelled?
@@ -176,6 +179,15 @@ impl Team {
     /// left a cancelled region, or a fork(2) may have left them behind.
     pub fn is_abandoned(&self) -> bool {
         self.is_cancelled() || self.is_lost()
+    }
+}
+
+ult::seam! {
+    /// Does the thread wait at a barrier until the last one has arrived? Every thread does.
+    fn awaits_last(thread: OwnThread) -> bool {
+        true
+    } or barrier_passed_early {
+        thread.num() != 1
     }
 }
 

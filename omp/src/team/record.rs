@@ -13,6 +13,7 @@ use ult::debug::DebugEntry;
 use ult::gang::GangTag;
 use ult::sched::Spin;
 use ult::spawn::SpawnGroup;
+use ult::sys::arch::{self, FpState};
 use ult::worker::Worker;
 
 use super::padded::Padded;
@@ -298,10 +299,19 @@ impl Team {
     /// Sets the forking thread's rounding mode and flush-to-zero in the calling thread.
     #[inline(always)]
     pub fn adopt_floating_point(&self) {
-        let wanted = self.plan().floating_point;
-        if ult::sys::arch::fp_state() != wanted && !ult::mutant!(rounding_mode_not_passed_on) {
+        let wanted = self.wanted_fp_state();
+        if arch::fp_state() != wanted {
             // SAFETY: a state that was read from a running thread.
-            unsafe { ult::sys::arch::set_fp_state(wanted) };
+            unsafe { arch::set_fp_state(wanted) };
+        }
+    }
+
+    ult::seam! {
+        /// The floating-point state of the region's threads: that of the forking thread.
+        fn wanted_fp_state(&self) -> FpState {
+            self.plan().floating_point
+        } or rounding_mode_not_passed_on {
+            arch::fp_state()
         }
     }
 
@@ -317,13 +327,22 @@ impl Team {
             self.lingering.store(used, Ordering::Relaxed);
         }
         if constructs || self.is_cancelled() || self.is_construct_cancelled() {
-            self.cancelled.store(self.is_cancelled() && ult::mutant!(cancel_leaks), Ordering::Relaxed);
+            self.cancelled.store(self.begins_cancelled(), Ordering::Relaxed);
             self.construct_cancelled.store(false, Ordering::Relaxed);
             self.arrived.0.store(0, Ordering::Relaxed);
             self.ring.reset();
         }
         if self.singles.0.load(Ordering::Relaxed) != 0 {
             self.singles.0.store(0, Ordering::Relaxed);
+        }
+    }
+
+    ult::seam! {
+        /// Is the next region cancelled from its beginning?
+        fn begins_cancelled(&self) -> bool {
+            false
+        } or cancel_leaks {
+            self.is_cancelled()
         }
     }
 }

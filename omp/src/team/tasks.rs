@@ -77,7 +77,7 @@ impl Team {
     /// Waits until no explicit task of the team is incomplete. All other threads wait at the same
     /// barrier.
     pub fn await_quiet(&self, thread: OwnThread) {
-        if !self.has_used_tasks() || self.is_quiet() || ult::mutant!(barrier_ignores_tasks) {
+        if !self.must_await_tasks() {
             return;
         }
         // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in
@@ -91,6 +91,15 @@ impl Team {
         self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), WaitSite::Closing);
         // ORDERING: Relaxed; a late notification wakes the worker for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    ult::seam! {
+        /// Are there tasks that a barrier waits for?
+        fn must_await_tasks(&self) -> bool {
+            self.has_used_tasks() && !self.is_quiet()
+        } or barrier_ignores_tasks {
+            false
+        }
     }
 
     /// Does a thread wait in [`Team::await_quiet`]?
@@ -113,14 +122,12 @@ impl Team {
     fn is_quiet(&self) -> bool {
         let members = || (0..self.attached()).filter_map(|n| self.thread(n));
         let agents = self.agents_of_any_process();
-        if ult::mutant!(agents_not_awaited) && agents.is_some() {
-            return true;
-        }
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         let foreign = self.foreign_completed.load(Ordering::Acquire);
         let completed: u64 =
             foreign + members().map(Thread::completed).sum::<u64>() + agents.map_or(0, Agents::completed);
-        completed == members().map(Thread::created).sum::<u64>() + agents.map_or(0, Agents::created)
+        let created = members().map(Thread::created).sum::<u64>() + agents.map_or(0, Agents::created);
+        is_complete(completed, created, agents)
     }
 
     /// Are tasks incomplete because of events that are still to come? For the only thread of the
@@ -163,5 +170,14 @@ impl Team {
         while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {
             ult::sys::thread::give_core();
         }
+    }
+}
+
+ult::seam! {
+    /// Have as many tasks completed as were created? Both numbers include those of free agents.
+    fn is_complete(completed: u64, created: u64, agents: Option<&Agents>) -> bool {
+        completed == created
+    } or agents_not_awaited {
+        completed == created || agents.is_some()
     }
 }

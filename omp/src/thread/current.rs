@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr;
 
-use ult::sys::arch;
+use ult::sys::arch::{self, FpState};
 use ult::worker::{self, Locals};
 
 use super::own::ThreadOwn;
@@ -77,9 +77,16 @@ impl OwnThread {
 
     /// Restores the mode that [`OwnThread::keep_mode`] saved, when the thread has come back.
     pub fn resume_mode(self) {
-        if !ult::mutant!(mode_lost_by_leaving) {
-            // SAFETY: a state that was read from a running thread.
-            unsafe { arch::set_fp_state(self.own().mode.get()) };
+        // SAFETY: a state that was read from a running thread.
+        unsafe { arch::set_fp_state(self.kept_mode()) };
+    }
+
+    ult::seam! {
+        /// The floating-point mode of a thread that has come back: the one that it saved.
+        fn kept_mode(self) -> FpState {
+            self.own().mode.get()
+        } or mode_lost_by_leaving {
+            arch::fp_state()
         }
     }
 }
