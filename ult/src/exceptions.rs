@@ -70,12 +70,21 @@ pub struct Saved {
 /// stack.
 #[inline]
 pub unsafe fn save_and_clear(saved: &mut Saved) {
-    // ORDERING: Acquire pairs with the Release in `add`: a live bit comes with its function.
-    let live = if crate::mutant!(exceptions_not_saved) { 0 } else { LIVE.load(Acquire) };
+    let live = copies_to_save();
     saved.copies = live;
     if live != 0 {
         // SAFETY: passed on.
         unsafe { save_live(saved, live) };
+    }
+}
+
+crate::seam! {
+    /// The copies whose state is saved with a stack, one bit each: those that are loaded.
+    fn copies_to_save() -> usize {
+        // ORDERING: Acquire pairs with the Release in `add`: a live bit comes with its function.
+        LIVE.load(Acquire)
+    } or exceptions_not_saved {
+        0
     }
 }
 
@@ -96,7 +105,7 @@ pub unsafe fn restore(saved: &Saved) {
 ///
 /// For kernel threads that may switch where allocating is not allowed (in a signal handler).
 pub fn warm() {
-    // ORDERING: as in `save_and_clear`.
+    // ORDERING: as in `copies_to_save`.
     let live = LIVE.load(Acquire);
     for copy in (0..COPIES).filter(|copy| live & 1 << copy != 0) {
         globals(copy);
@@ -210,7 +219,7 @@ unsafe fn save_live(saved: &mut Saved, mut live: usize) {
 /// # Safety
 /// As [`restore`].
 unsafe fn restore_live(saved: &Saved) {
-    // ORDERING: as in `save_and_clear`.
+    // ORDERING: as in `copies_to_save`.
     let mut live = LIVE.load(Acquire) & saved.copies;
     while live != 0 {
         let copy = live.ilog2() as usize % COPIES;

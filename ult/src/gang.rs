@@ -60,10 +60,16 @@ impl GangTag {
 /// * Mates are not stolen.
 #[must_use]
 pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
-    if crate::mutant!(eligible_inverted) && ult.level == worker.level {
-        return ult.id >= worker.id;
+    ult.level > worker.level || (ult.level == worker.level && goes_first(ult, worker))
+}
+
+crate::seam! {
+    /// Is the gang `one` older than `other`, of the same level, or the same?
+    fn goes_first(one: GangTag, other: GangTag) -> bool {
+        one.id <= other.id
+    } or eligible_inverted {
+        one.id >= other.id
     }
-    ult.level > worker.level || (ult.level == worker.level && ult.id <= worker.id)
 }
 
 static NEXT_ID: AtomicI64 = AtomicI64::new(0);

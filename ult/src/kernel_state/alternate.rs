@@ -30,12 +30,14 @@ const LEAST: usize = 2048;
 /// Some thread has an alternate stack of its own.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// Another thread runs here now. In the scheduler, on the kernel thread.
-pub(super) fn change(host: &mut AlternateStackHost, tls_block: &'static TlsBlock) {
-    // ORDERING: Relaxed; who has set one sees its own store, others at a later switch.
-    if ANY.load(Relaxed) && !crate::mutant!(alternate_stack_stays_with_worker) {
-        host.change(tls_block.state.alternate());
-    }
+crate::seam! {
+    /// Another thread runs here now. In the scheduler, on the kernel thread.
+    pub(super) fn change(host: &mut AlternateStackHost, tls_block: &'static TlsBlock) {
+        // ORDERING: Relaxed; who has set one sees its own store, others at a later switch.
+        if ANY.load(Relaxed) {
+            host.change(tls_block.state.alternate());
+        }
+    } or alternate_stack_stays_with_worker {}
 }
 
 fn note(tls_block: &'static TlsBlock, stack: Alternate) {

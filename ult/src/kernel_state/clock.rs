@@ -17,12 +17,13 @@ use super::host::RunningClock;
 use super::thread_state::threads_differ;
 use super::{TIMED, here, is_timed};
 
-/// The thread with `tls_block` runs on from here.
-pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
-    if !is_timed() || ptr::eq(running.tls_block, tls_block) || crate::mutant!(clock_of_worker) {
-        return;
-    }
-    charge(running, tls_block);
+crate::seam! {
+    /// The thread with `tls_block` runs on from here.
+    pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
+        if is_timed() && !ptr::eq(running.tls_block, tls_block) {
+            charge(running, tls_block);
+        }
+    } or clock_of_worker {}
 }
 
 fn charge(running: &mut RunningClock, tls_block: &'static TlsBlock) {
@@ -48,11 +49,17 @@ pub fn of_current() -> Option<u64> {
     }
     // SAFETY: own kernel thread; program code runs.
     let running = unsafe { &mut (*worker.own()).kernel.running };
-    if crate::mutant!(clock_of_worker) {
-        return Some(thread::own_processor_time());
+    Some(time_of_thread(running, tls_block))
+}
+
+crate::seam! {
+    /// The processor time of the thread with `tls_block`, which runs, up to now.
+    fn time_of_thread(running: &mut RunningClock, tls_block: &'static TlsBlock) -> u64 {
+        charge(running, tls_block);
+        tls_block.state.time.get()
+    } or clock_of_worker {
+        thread::own_processor_time()
     }
-    charge(running, tls_block);
-    Some(tls_block.state.time.get())
 }
 
 /// The processor time that was counted for the thread with the donor of this number, up to its last

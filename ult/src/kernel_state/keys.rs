@@ -41,11 +41,19 @@ pub fn key_was_allocated() {
     threads_differ();
 }
 
+crate::seam! {
+    /// The rights of a thread that runs next and has saved none; `None`: rights stay as they are,
+    /// because there is no key.
+    fn rights_unless_saved() -> Option<u64> {
+        initial_rights()
+    } or settings_stay_with_worker {
+        None
+    }
+}
+
 /// Loads the rights of the thread with `tls_block`, which runs next.
 pub(super) fn change(holder: &mut KeyHolder, tls_block: &'static TlsBlock) {
-    let Some(initial_rights) = initial_rights().filter(|_| !crate::mutant!(settings_stay_with_worker)) else {
-        return;
-    };
+    let Some(initial_rights) = rights_unless_saved() else { return };
     let before = core::mem::replace(holder, KeyHolder::Thread(tls_block));
     match (tls_block.state.rights.get(), before) {
         (_, KeyHolder::Thread(same)) if ptr::eq(same, tls_block) => {}

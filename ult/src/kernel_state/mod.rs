@@ -41,6 +41,7 @@ pub use numbers::KernelSetting;
 pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, ThreadName};
 pub(crate) use thread_state::threads_differ;
 
+use self::host::KernelHost;
 use crate::tls_block::record::TlsBlock;
 use crate::topology;
 use crate::worker::record::Worker;
@@ -224,12 +225,17 @@ pub(crate) fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
     let Some(tls_block) = own.role.tls_block else { return };
-    if !crate::mutant!(settings_stay_with_worker) {
-        settings::change(&mut own.kernel.had, &mut own.kernel.has, tls_block.state.kept());
-    }
+    change_settings(&mut own.kernel, tls_block);
     clock::change(&mut own.kernel.running, tls_block);
     keys::change(&mut own.kernel.rights, tls_block);
     alternate::change(&mut own.kernel.alternate, tls_block);
+}
+
+crate::seam! {
+    /// The kernel thread with `host` gets the settings of the thread with `tls_block`.
+    fn change_settings(host: &mut KernelHost, tls_block: &'static TlsBlock) {
+        settings::change(&mut host.had, &mut host.has, tls_block.state.kept());
+    } or settings_stay_with_worker {}
 }
 
 /// A thread has asked for the processor time of an OpenMP thread.

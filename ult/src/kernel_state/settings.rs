@@ -257,13 +257,23 @@ fn change_affinity(had: &mut Values, has: &mut Values, wanted: Option<Affinity>)
     }
     let has_now = if has.affinity.bytes == 0 { had.affinity } else { has.affinity };
     let wanted = wanted.unwrap_or(had.affinity);
-    if wanted.bytes != 0 && wanted != has_now && !crate::mutant!(affinity_stays_with_worker) {
+    if affinity_has_to_change(&has_now, &wanted) {
         // SAFETY: the mask's own words.
         unsafe { bind(wanted.bytes, wanted.words.as_ptr().cast()) };
         has.affinity = wanted;
         // Workers go from processor to processor with their threads: two may be on the same one,
         // where who spins keeps the other from it.
         crate::sched::spin_policy::set_cores(1);
+    }
+}
+
+crate::seam! {
+    /// Does a kernel thread with the affinity `present` need another one for a thread that has
+    /// `wanted`, if that is known?
+    fn affinity_has_to_change(present: &Affinity, wanted: &Affinity) -> bool {
+        wanted.bytes != 0 && wanted != present
+    } or affinity_stays_with_worker {
+        false
     }
 }
 

@@ -93,6 +93,16 @@ pub fn note_mask_of_context(mask: u64) {
     }
 }
 
+crate::seam! {
+    /// Does a kernel thread with the mask `present` need another one for a thread with the mask
+    /// `wanted`?
+    fn mask_has_to_change(present: u64, wanted: u64) -> bool {
+        present != wanted
+    } or mask_stays_with_worker {
+        false
+    }
+}
+
 /// Called when another thread may run on this worker from here on. Sets the running thread's signal
 /// mask if the kernel thread has another one. Restores the other state that the kernel keeps per
 /// thread. Gives back the stacks of idle runners if the address space is limited.
@@ -101,7 +111,7 @@ fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
     let mask = own.role.tls_block.map_or(own.kernel_mask, TlsBlock::mask);
-    if own.kernel_mask != mask && !crate::mutant!(mask_stays_with_worker) {
+    if mask_has_to_change(own.kernel_mask, mask) {
         own.kernel_mask = mask;
         set_mask(mask);
     }

@@ -55,13 +55,20 @@ pub fn dedicate_kernel_thread() -> bool {
     };
     // SAFETY: own kernel thread; program code runs.
     let role = unsafe { (*worker.own()).role };
-    let Some(tls_block) = role.tls_block.filter(|_| !crate::mutant!(kernel_thread_not_dedicated)) else {
-        return false;
-    };
+    let Some(tls_block) = tls_block_to_dedicate_to(&role) else { return false };
     if role.thread == worker.thread() {
         send_others_away(worker)
     } else {
         stands_on_own_stack(worker) && move_to_dedicated_worker(worker, tls_block)
+    }
+}
+
+crate::seam! {
+    /// The TLS block of the thread in `role`, which gets a kernel thread for itself.
+    fn tls_block_to_dedicate_to(role: &Role) -> Option<&'static TlsBlock> {
+        role.tls_block
+    } or kernel_thread_not_dedicated {
+        None
     }
 }
 

@@ -66,7 +66,7 @@ fn wait_cold(wait: &Wait<'_>) {
             }
             other => leave_for(worker, other),
         }
-        set_errno(if crate::mutant!(errno_of_another) { 0 } else { errno });
+        set_errno(errno_behind_wait(errno));
         // SAFETY: the running context's own descriptor.
         let early = unsafe { core::mem::take(&mut (*me).resumed_early) };
         if early && run_given_job(me) {
@@ -77,6 +77,15 @@ fn wait_cold(wait: &Wait<'_>) {
         if !early || wait.yields || (wait.ready)() {
             return;
         }
+    }
+}
+
+crate::seam! {
+    /// The context continues with the `errno` that it had `before` the wait.
+    fn errno_behind_wait(before: i32) -> i32 {
+        before
+    } or errno_of_another {
+        0
     }
 }
 

@@ -133,9 +133,6 @@ unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
     if is_sent_by_itself(signal, frame, tid, sends_itself) {
         return Addressee::Interrupted;
     }
-    if crate::mutant!(signal_for_running_thread) {
-        return Addressee::Interrupted;
-    }
     let native = worker.native_tls_block().unwrap_or(tls_block);
     let is_native = core::ptr::eq(native, tls_block);
     let meant = match code {
@@ -161,18 +158,22 @@ fn main_thread(signal: c_int) -> Option<&'static TlsBlock> {
     table::main_thread().filter(|main| main.mask() & mask::bit(signal) == 0)
 }
 
-/// Was the code interrupted behind the system call by which it has sent this signal to itself?
-/// `tgkill` and `rt_tgsigqueueinfo` have the process, the kernel thread and the signal as their
-/// first three arguments, which the kernel keeps. The kernel thread may also stand for the thread
-/// whose own storage it has, so the sender says that it means itself ([`by_kernel_to_itself`]).
-/// `abort` does not.
-fn is_sent_by_itself(signal: c_int, frame: &SignalFrame, tid: i32, sends_itself: i32) -> bool {
-    (sends_itself == signal || signal == libc::SIGABRT)
-        && frame.is_behind_system_call([
-            crate::sys::thread::process() as usize,
-            tid as usize,
-            signal as usize,
-        ])
+crate::seam! {
+    /// Was the code interrupted behind the system call by which it has sent this signal to itself?
+    /// `tgkill` and `rt_tgsigqueueinfo` have the process, the kernel thread and the signal as their
+    /// first three arguments, which the kernel keeps. The kernel thread may also stand for the
+    /// thread whose own storage it has, so the sender says that it means itself
+    /// ([`by_kernel_to_itself`]). `abort` does not.
+    fn is_sent_by_itself(signal: c_int, frame: &SignalFrame, tid: i32, sends_itself: i32) -> bool {
+        (sends_itself == signal || signal == libc::SIGABRT)
+            && frame.is_behind_system_call([
+                crate::sys::thread::process() as usize,
+                tid as usize,
+                signal as usize,
+            ])
+    } or signal_for_running_thread {
+        true
+    }
 }
 
 // ---- the addressee was interrupted ------------------------------------------

@@ -26,12 +26,17 @@ const SLICE: Duration = Duration::from_millis(1);
 /// The running thread, if it may share its worker: on a worker, in program code, with handlers
 /// taken over.
 fn current_shared_thread() -> Option<(&'static Worker, &'static TlsBlock)> {
-    let worker = words::current().filter(|worker| {
-        super::actions::are_taken_over()
-            && !worker.is_in_scheduler()
-            && !crate::mutant!(queues_are_not_waited_for)
-    })?;
+    let worker = words::current().filter(|worker| has_queues(worker))?;
     Some((worker, words::tls_block_in_force()?))
+}
+
+crate::seam! {
+    /// Do signals for threads of `worker`, the caller's own, lie in queues?
+    fn has_queues(worker: &Worker) -> bool {
+        super::actions::are_taken_over() && !worker.is_in_scheduler()
+    } or queues_are_not_waited_for {
+        false
+    }
 }
 
 /// The mask with the monitor's signal blocked, until it is set again.

@@ -67,8 +67,16 @@ pub(super) fn is_urgent(watched: &'static Watched) -> bool {
 /// stack.
 pub(super) fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
     // SAFETY: in the handler, on the kernel thread of the record.
-    let known = hooks().and_then(|hooks| unsafe { (hooks.lowest_of_stack)(watched, sp) });
-    if crate::mutant!(unknown_stacks_are_left) { known.or(Some(0)) } else { known }
+    lowest_to_be_left(hooks().and_then(|hooks| unsafe { (hooks.lowest_of_stack)(watched, sp) }))
+}
+
+crate::seam! {
+    /// The lowest address of a stack that may be left: one that is `known`.
+    fn lowest_to_be_left(known: Option<usize>) -> Option<usize> {
+        known
+    } or unknown_stacks_are_left {
+        known.or(Some(0))
+    }
 }
 
 /// What the monitor has done so far in this process. These are relaxed statistics: there is no

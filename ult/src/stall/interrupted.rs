@@ -90,10 +90,7 @@ unsafe fn called(
     now: &mut StallSample,
 ) -> (Point, InterruptedCode) {
     let elsewhere = (Point::of(context), InterruptedCode::Elsewhere);
-    if crate::mutant!(calls_not_left) {
-        return elsewhere;
-    }
-    let Some(lowest) = lowest_of_stack(now.sp) else { return elsewhere };
+    let Some(lowest) = lowest_of_call(lowest_of_stack, now.sp) else { return elsewhere };
     // SAFETY: passed on.
     let call = unsafe { objects::call(context, |address| lowest_of_stack(address) == Some(lowest)) };
     let Some(LeafCall { caller, kind, gets_on }) = call.filter(|call| call.kind != CalledFunction::Other)
@@ -102,6 +99,15 @@ unsafe fn called(
     };
     now.is_of_caller((caller.ip, caller.sp), gets_on);
     (caller, if kind == CalledFunction::Leaf { InterruptedCode::Leaf } else { InterruptedCode::Allocator })
+}
+
+crate::seam! {
+    /// The lowest address of the stack at `sp`, if a call on it may be left.
+    fn lowest_of_call(lowest_of_stack: StackFinder<'_>, sp: usize) -> Option<usize> {
+        lowest_of_stack(sp)
+    } or calls_not_left {
+        None
+    }
 }
 
 /// Bytes of a frame that are compared. Derived: from `FRAME_WORDS`.
@@ -143,10 +149,11 @@ unsafe fn frame_of(lowest_of_stack: StackFinder<'_>, at: &Point) -> [usize; FRAM
     frame
 }
 
-/// May the interrupted stack be left, and does it have room for the frame and the switch?
-pub(super) fn has_room(lowest_of_stack: StackFinder<'_>, sp: usize) -> bool {
-    if crate::mutant!(unknown_stacks_are_left) {
-        return true;
+crate::seam! {
+    /// May the interrupted stack be left, and does it have room for the frame and the switch?
+    pub(super) fn has_room(lowest_of_stack: StackFinder<'_>, sp: usize) -> bool {
+        lowest_of_stack(sp).is_some_and(|lowest| sp - lowest >= ROOM_WITH_FRAME)
+    } or unknown_stacks_are_left {
+        true
     }
-    lowest_of_stack(sp).is_some_and(|lowest| sp - lowest >= ROOM_WITH_FRAME)
 }

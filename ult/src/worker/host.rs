@@ -100,7 +100,13 @@ pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
             host.call_for_signals();
             signal::kick(host.watched.tid(), tls_block);
         }
-        None if crate::mutant!(idle_threads_handle_nothing) => {}
-        None => signal::kick(tls_block.tls_donor_number().unwrap_or(0), tls_block),
+        None => notify_donor(tls_block),
     }
+}
+
+crate::seam! {
+    /// Interrupts the donor of a thread between two regions.
+    fn notify_donor(tls_block: &'static TlsBlock) {
+        signal::kick(tls_block.tls_donor_number().unwrap_or(0), tls_block)
+    } or idle_threads_handle_nothing {}
 }

@@ -40,11 +40,20 @@ pub(crate) unsafe fn switch_mode(worker: &'static Worker, thread: *const ThreadM
     // SAFETY: as the caller says. The mode of a thread with a context here is used by no other
     // kernel thread (see the module).
     unsafe {
-        if !ptr::eq((*worker.own()).mode_in_force, thread) && !crate::mutant!(mode_stays_with_worker) {
+        if mode_has_to_change((*worker.own()).mode_in_force, thread) {
             put_away(worker);
             load_fp_words((*thread).words.get());
             (*worker.own()).mode_in_force = thread;
         }
+    }
+}
+
+crate::seam! {
+    /// Is the mode `in_force` another one than that of `next`, whose code runs next?
+    fn mode_has_to_change(in_force: *const ThreadMode, next: *const ThreadMode) -> bool {
+        !ptr::eq(in_force, next)
+    } or mode_stays_with_worker {
+        false
     }
 }
 

@@ -32,18 +32,19 @@ impl Worker {
         self.wake_behind_fence()
     }
 
-    /// [`Worker::wake`] for a caller that has passed a full fence since it made the condition true.
-    #[inline]
-    pub(crate) fn wake_behind_fence(&self) -> bool {
-        if crate::mutant!(wake_up_lost) {
-            return false;
+    crate::seam! {
+        /// [`Worker::wake`] for a caller that has passed a full fence since it made the condition
+        /// true.
+        pub(crate) fn wake_behind_fence(&self) -> bool {
+            let woken = self.unpark_behind_fence();
+            // ORDERING: Relaxed; behind the full fence, see `set_resting`.
+            if !woken && self.resting.load(Ordering::Relaxed) {
+                self.summon();
+            }
+            woken
+        } or wake_up_lost {
+            false
         }
-        let woken = self.unpark_behind_fence();
-        // ORDERING: Relaxed; behind the full fence, see `set_resting`.
-        if !woken && self.resting.load(Ordering::Relaxed) {
-            self.summon();
-        }
-        woken
     }
 
     /// [`Worker::wake`], except for the calling kernel thread's own worker. That worker is in its

@@ -152,14 +152,19 @@ pub fn replace_locals(locals: Locals) -> Locals {
 pub(crate) fn note_stack(worker: &'static Worker) {
     // SAFETY: own kernel thread, whose running context is `current`.
     let bounds = unsafe { (*(*worker.own()).current).bounds };
-    if !crate::mutant!(stack_not_noted) {
-        // SAFETY: the word is aligned, and in the block of the calling thread; all accesses to it
-        // are atomic.
-        let word = unsafe { AtomicUsize::from_ptr(word(WORD_STACK).as_ptr()) };
+    // SAFETY: the word is aligned, and in the block of the calling thread; all accesses to it are
+    // atomic.
+    let word = unsafe { AtomicUsize::from_ptr(word(WORD_STACK).as_ptr()) };
+    note_bounds(word, bounds);
+}
+
+crate::seam! {
+    /// Notes the bounds of a stack in the `word` of a thread that runs on it.
+    fn note_bounds(word: &AtomicUsize, bounds: StackBounds) {
         // ORDERING: Relaxed; the word is complete in itself. `stack_of_thread` reads a recent one,
         // and nothing through it.
         word.store(bounds.word(), Ordering::Relaxed);
-    }
+    } or stack_not_noted {}
 }
 
 /// The stack on which the code of a thread runs, or ran last: its lowest address and its size in
@@ -182,7 +187,7 @@ pub unsafe fn stack_of_thread(thread_pointer: usize) -> Option<(usize, usize)> {
     let word = unsafe {
         AtomicUsize::from_ptr((&raw const (*block).words).cast::<usize>().add(WORD_STACK).cast_mut())
     };
-    // ORDERING: Relaxed; as in `note_stack`.
+    // ORDERING: Relaxed; as in `note_bounds`.
     StackBounds::unpack(word.load(Ordering::Relaxed))
 }
 
