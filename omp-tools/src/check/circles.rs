@@ -170,19 +170,20 @@ pub fn leaves_sets(node: usize) {
 /// Numbers of these waits have this bit, those of tasks that have not begun come of their nodes.
 const MARK: u64 = 1 << 62;
 
-/// All of them, as ranks tell each other.
-pub fn all() -> Vec<RankWait> {
-    if ult::mutant!(circle_not_reported) {
-        return Vec::new();
+ult::seam! {
+    /// All of them, as ranks tell each other.
+    pub fn all() -> Vec<RankWait> {
+        let locks = locks::all();
+        let rank = ranks().number();
+        with(|book| {
+            let teller = WaitDescriber { book, locks: &locks, rank };
+            let running = book.waits.iter().map(|(&number, waiting)| teller.running(number, waiting));
+            let lined_up = book.members.iter().filter(|(_, member)| member.is_task && member.lacks != 0);
+            running.chain(lined_up.map(|(&node, member)| teller.lined_up(node, member))).collect()
+        })
+    } or circle_not_reported {
+        Vec::new()
     }
-    let locks = locks::all();
-    let rank = ranks().number();
-    with(|book| {
-        let teller = WaitDescriber { book, locks: &locks, rank };
-        let running = book.waits.iter().map(|(&number, waiting)| teller.running(number, waiting));
-        let lined_up = book.members.iter().filter(|(_, member)| member.is_task && member.lacks != 0);
-        running.chain(lined_up.map(|(&node, member)| teller.lined_up(node, member))).collect()
-    })
 }
 
 struct WaitDescriber<'a> {
