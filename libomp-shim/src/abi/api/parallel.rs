@@ -61,6 +61,15 @@ fn ancestor_value(level: c_int, outside: c_int, ask: impl FnOnce(&Thread) -> c_i
     }
 }
 
+ult::seam! {
+    /// The number of the running thread in its team, for programs.
+    fn thread_num(here: CurrentThread) -> c_int {
+        here.thread.tid.get()
+    } or thread_num_wrong_nested {
+        here.thread.tid.get().wrapping_add(c_int::from(here.team().plan().level > 1))
+    }
+}
+
 routines! {
     /// `omp_set_num_threads` (18.2.1): threads of the next `parallel` without `num_threads`.
     fn omp_set_num_threads(n: c_int) {
@@ -83,7 +92,7 @@ routines! {
     /// thread of the team (6.0 §21.3).
     fn omp_get_thread_num() -> c_int {
         let Some(here) = CurrentThread::if_known() else { return 0 };
-        here.thread.tid.get().wrapping_add(c_int::from(ult::mutant!(thread_num_wrong_nested) && here.team().plan().level > 1))
+        thread_num(here)
     }
 
     /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see

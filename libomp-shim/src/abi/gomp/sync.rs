@@ -10,9 +10,14 @@ use omp::lock::{ATOMIC, CRITICAL, Lock};
 /// `#pragma omp critical` without a name: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_critical_start() {
-    if !ult::mutant!(critical_shared) {
-        tools::mutex::lock(ToolMutex::Critical, 0, &CRITICAL)
-    }
+    enter_critical(&CRITICAL);
+}
+
+ult::seam! {
+    /// Waits until no other thread is in a `critical` with this lock.
+    fn enter_critical(lock: &Lock) {
+        tools::mutex::lock(ToolMutex::Critical, 0, lock);
+    } or critical_shared {}
 }
 
 /// The end of an unnamed `critical`.
@@ -30,9 +35,7 @@ pub extern "C-unwind" fn GOMP_critical_end() {
 pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: NonNull<Lock>) {
     // SAFETY: eight static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name.as_ptr()) };
-    if !ult::mutant!(critical_shared) {
-        tools::mutex::lock(ToolMutex::Critical, 0, lock)
-    }
+    enter_critical(lock);
 }
 
 /// The end of a named `critical`.
@@ -49,9 +52,14 @@ pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: NonNull<Lock>) {
 /// `#pragma omp atomic` on a type that no instruction handles: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_atomic_start() {
-    if !ult::mutant!(atomic_shared) {
-        tools::mutex::lock(ToolMutex::Atomic, 0, &ATOMIC)
-    }
+    enter_atomic();
+}
+
+ult::seam! {
+    /// Waits until no other thread is in an `atomic` that calls the library.
+    fn enter_atomic() {
+        tools::mutex::lock(ToolMutex::Atomic, 0, &ATOMIC);
+    } or atomic_shared {}
 }
 
 /// The end of such an `atomic`.

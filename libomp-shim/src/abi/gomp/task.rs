@@ -100,16 +100,32 @@ pub unsafe fn create(
         let block = task.payload().map_addr(|a| a.wrapping_add(align - 1) & !(align - 1));
         match arguments.copy {
             Some(copy) => copy(block.cast(), arguments.data),
-            None if ult::mutant!(firstprivate_not_copied) => block.write_bytes(0, arguments.size),
-            None => ptr::copy_nonoverlapping(arguments.data.cast(), block, arguments.size),
+            None if is_plain_copy() => {
+                ptr::copy_nonoverlapping(arguments.data.cast(), block, arguments.size);
+            }
+            None => block.write_bytes(0, arguments.size),
         }
-        set_code(
-            &task,
-            function,
-            if ult::mutant!(firstprivate_copied_late) { arguments.data } else { block.cast() },
-        );
+        set_code(&task, function, data_of_task(block.cast(), arguments.data));
     }
     task
+}
+
+ult::seam! {
+    /// Is a block that nothing else builds a copy of the generating task's data?
+    fn is_plain_copy() -> bool {
+        true
+    } or firstprivate_not_copied {
+        false
+    }
+}
+
+ult::seam! {
+    /// What the task works on: its own `block`, and not the data of the `generating` task.
+    fn data_of_task(block: *mut c_void, generating: *mut c_void) -> *mut c_void {
+        block
+    } or firstprivate_copied_late {
+        generating
+    }
 }
 
 fn set_code(task: &Task, function: OutlinedFunction, block: *mut c_void) {
@@ -148,6 +164,15 @@ pub unsafe fn create_undeferred(
     task
 }
 
+ult::seam! {
+    /// May the task be deferred, as far as the value of its `if` clause says?
+    fn may_defer(condition: bool) -> bool {
+        condition
+    } or if_0_deferred {
+        true
+    }
+}
+
 /// `task`.
 ///
 /// # Safety
@@ -167,7 +192,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     detach: *mut c_void,
 ) {
     let here = CurrentThread::get();
-    let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(TaskFlags::FINAL);
+    let deferred = may_defer(deferred) && !here.task.flags().has(TaskFlags::FINAL);
     if flags == 0 && copy.is_none() && (!deferred || task::is_included(here)) {
         // The common case of tasks that are run at once. The rest of this function would have the
         // same effect.

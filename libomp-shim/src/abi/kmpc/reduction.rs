@@ -13,6 +13,7 @@
 //! number of threads.
 
 use core::ffi::{c_int, c_void};
+use core::ops::Range;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
@@ -80,7 +81,7 @@ unsafe fn tree(
         tools::work::reduction(ToolEndpoint::Begin);
         return 1;
     };
-    for slot in &slots[1 + usize::from(ult::mutant!(reduction_loses_thread))..here.team().size() as usize] {
+    for slot in &slots[other_threads(here.team().size() as usize)] {
         // ORDERING: Relaxed; published by the barrier.
         let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
         // Null: a thread that a fork has left behind.
@@ -93,6 +94,15 @@ unsafe fn tree(
     }
     tools::work::reduction(ToolEndpoint::Begin);
     1
+}
+
+ult::seam! {
+    /// The numbers of the threads whose copies thread 0 of a team of `size` combines into its own.
+    fn other_threads(size: usize) -> Range<usize> {
+        1..size
+    } or reduction_loses_thread {
+        2..size
+    }
 }
 
 /// # Safety

@@ -21,9 +21,14 @@ use omp::yielding;
 pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name) };
-    if !ult::mutant!(critical_shared) {
-        tools::mutex::lock(ToolMutex::Critical, 0, lock)
-    }
+    enter_critical(lock);
+}
+
+ult::seam! {
+    /// Waits until no other thread is in a `critical` with this lock.
+    fn enter_critical(lock: &Lock) {
+        tools::mutex::lock(ToolMutex::Critical, 0, lock);
+    } or critical_shared {}
 }
 
 /// [`__kmpc_critical`] with a hint, which our one kind of lock has no use for.

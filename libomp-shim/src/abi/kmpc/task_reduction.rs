@@ -76,6 +76,15 @@ impl TaskReductionCopies {
         let threads = self.threads as usize;
         &self.slots[item * threads..(item + 1) * threads]
     }
+
+    ult::seam! {
+        /// The copies of an item that are combined: one of each thread.
+        fn combined(&self, item: usize) -> &[AtomicPtr<c_void>] {
+            self.of_item(item)
+        } or task_reduction_loses_copy {
+            &self.of_item(item)[1..]
+        }
+    }
 }
 
 impl Registered {
@@ -122,9 +131,7 @@ impl Registered {
     /// Combines all copies into the shared items and frees them.
     fn combine(&self) {
         for (i, item) in self.items.iter().enumerate() {
-            for slot in
-                self.copies.of_item(i).iter().skip(usize::from(ult::mutant!(task_reduction_loses_copy)))
-            {
+            for slot in self.copies.combined(i) {
                 // ORDERING: Acquire, pairs with the Release in `copy_of`; all tasks are complete.
                 let copy = slot.swap(ptr::null_mut(), Ordering::Acquire);
                 if copy.is_null() {

@@ -1,6 +1,8 @@
 //! Loops whose chunks the compiler asks for: `init`, then `next` until it returns 0; `fini` after
 //! each iteration of an ordered loop; `deinit` after the loop (clang from 19 on).
 
+use core::ops::Range;
+
 use super::Ident;
 use super::fixed::team_block;
 use super::kind::ScheduleKind;
@@ -37,7 +39,7 @@ unsafe fn next<T: LoopInteger, S: LoopInteger>(
         *lower = T::of_bits(space.at(chunk.start));
         *upper = T::of_bits(space.at(chunk.end - 1));
         if let Some(last) = last.as_mut() {
-            *last = i32::from(chunk.end == space.trips && !ult::mutant!(lastprivate_forgotten));
+            *last = i32::from(is_last(&chunk, space.trips));
         }
         if let Some(stride) = stride.as_mut() {
             *stride = S::of_bits(space.step);
@@ -45,6 +47,15 @@ unsafe fn next<T: LoopInteger, S: LoopInteger>(
     }
     tools::work::chunk(|| Chunk::Loop(space.at(chunk.start), chunk.end - chunk.start));
     1
+}
+
+ult::seam! {
+    /// Does the chunk have the last iteration of a loop of `trips`?
+    fn is_last(chunk: &Range<u64>, trips: u64) -> bool {
+        chunk.end == trips
+    } or lastprivate_forgotten {
+        false
+    }
 }
 
 /// Defines the entry points for one type of loop variable.

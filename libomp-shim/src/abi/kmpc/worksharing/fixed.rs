@@ -173,13 +173,22 @@ unsafe fn for_block<T: LoopInteger>(variables: &Variables<T>, step: i64) {
             return variables.set_nothing(step);
         }
         let threads = u64::from(here.team().size());
-        if threads == 1 && !ult::mutant!(static_skips_last) {
+        if gets_whole_loop(threads) {
             variables.set_last(true); // the bounds stay what they are
             *variables.stride = T::of_bits(space.step.wrapping_mul(space.trips));
             return;
         }
         variables
             .set(&space, schedule::part(space.trips, threads, u64::from(here.thread.num()), Schedule::BLOCK));
+    }
+}
+
+ult::seam! {
+    /// Does each thread of a team of `threads` get the whole loop?
+    fn gets_whole_loop(threads: u64) -> bool {
+        threads == 1
+    } or static_skips_last {
+        false
     }
 }
 

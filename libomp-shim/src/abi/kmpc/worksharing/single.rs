@@ -48,7 +48,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
     team::barrier(here, (BarrierKind::KmpcCopy, location.cast()), || SyncKind::Implementation);
-    if did_it == 0 && !ult::mutant!(copyprivate_not_copied) {
+    if gets_copy(did_it) {
         // ORDERING: Relaxed; ordered by the barrier.
         let from = here.team().broadcast.load(Ordering::Relaxed);
         // SAFETY: the compiler's function for the compiler's data; the owner waits at the next
@@ -56,6 +56,15 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         unsafe { copy(data, from.cast()) };
     }
     team::barrier(here, (BarrierKind::KmpcCopy, location.cast()), || SyncKind::Workshare);
+}
+
+ult::seam! {
+    /// Does a thread get the data of the one that has executed the block? Not that one itself.
+    fn gets_copy(did_it: i32) -> bool {
+        did_it == 0
+    } or copyprivate_not_copied {
+        false
+    }
 }
 
 /// `copyprivate` in two steps: returns the address of the executing thread's data (which is the one
