@@ -182,6 +182,10 @@ fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
         // Before the workers exist: the calling thread blocks its signals while it starts them.
         // Signals for the process then go to the threads that exist already.
         ult::signals::take_over();
+        if is_outermost(here) {
+            // Donors are started before the workers, which would take the processors from them.
+            here.thread.own().tls_blocks.prepare(wanted - 1);
+        }
     }
     pool::prepare(wanted as usize - 1);
     ult::stall::start_if_needed();
@@ -247,6 +251,9 @@ pub fn sow(team: &Team, outer: GangTag) {
     let plan = team.plan();
     let group = plan.root_worker.map_or(0, |root_worker| root_worker.group());
     let keeps = keeps_storage(team);
+    if keeps {
+        prepare_kept(team);
+    }
     team.count_all_present();
     let data = ptr::from_ref(team).cast_mut().cast();
     // SAFETY: this is the forking thread, and the ULTs of the last region have left (`take_team`).
@@ -289,6 +296,12 @@ fn keeps_storage(team: &Team) -> bool {
     team.plan().active_around == 1 && worker::uses_tls_blocks()
 }
 
+/// Borrows the TLS blocks that [`kept`] gives out.
+fn prepare_kept(team: &Team) {
+    // SAFETY: the caller is the forking thread, which the plan names.
+    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().tls_blocks.prepare(team.size() - 1);
+}
+
 fn kept(team: &Team, num: u32) -> Option<&'static TlsBlock> {
     // SAFETY: the caller is the forking thread, which the plan names.
     unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().tls_blocks.of(num)
@@ -302,6 +315,7 @@ pub fn clothe(team: &Team) {
     }
     // SAFETY: this is the forking thread, between regions.
     unsafe { team.plan_mut() }.keeps = true;
+    prepare_kept(team);
     for num in 1..team.size() {
         if let Some(thread) = team.thread(num) {
             // SAFETY: as above.

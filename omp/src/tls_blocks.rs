@@ -15,24 +15,32 @@ pub struct TlsBlocks {
 }
 
 impl TlsBlocks {
-    /// The TLS block of thread `num` (1 and up); `None` when none can be borrowed.
+    /// Borrows the TLS blocks of the threads 1 to `last` that are not borrowed yet, all at once. It
+    /// may be fewer than that.
     ///
     /// Not inlined: making a donor is rare, and its code in that of a fork costs registers.
     #[inline(never)]
-    pub fn of(&self, num: u32) -> Option<&'static TlsBlock> {
+    pub fn prepare(&self, last: u32) {
         let mut borrowed = self.borrowed.borrow_mut();
         if self.generation.get() != ult::sys::fork::generation() {
             // TLS blocks that were borrowed before a fork belong to threads that do not exist here.
             borrowed.clear();
             self.generation.set(ult::sys::fork::generation());
         }
-        let at = num as usize - 1;
-        while borrowed.len() <= at {
-            let tls_block = tls_block::borrow()?;
-            ult::kernel_state::inherit(tls_block);
-            borrowed.push(tls_block);
+        let missing = (last as usize).saturating_sub(borrowed.len());
+        if missing != 0 {
+            let more = tls_block::borrow_all(missing);
+            more.iter().for_each(|tls_block| ult::kernel_state::inherit(tls_block));
+            borrowed.extend(more);
         }
-        Some(own_block(&mut borrowed, at))
+    }
+
+    /// The TLS block of thread `num` (1 and up), after [`TlsBlocks::prepare`]; `None` if it could
+    /// not be borrowed.
+    #[inline(never)]
+    pub fn of(&self, num: u32) -> Option<&'static TlsBlock> {
+        let at = num as usize - 1;
+        own_block(&mut self.borrowed.borrow_mut(), at)
     }
 
     /// The TLS block of thread `num` (1 and up), if one is borrowed for it.
@@ -50,12 +58,12 @@ impl TlsBlocks {
 
 ult::seam! {
     /// The TLS block of the thread at place `at`: the same one in every region.
-    fn own_block(borrowed: &mut [&'static TlsBlock], at: usize) -> &'static TlsBlock {
-        borrowed[at]
+    fn own_block(borrowed: &mut [&'static TlsBlock], at: usize) -> Option<&'static TlsBlock> {
+        borrowed.get(at).copied()
     } or tls_blocks_swapped {
         if at == 1 {
             borrowed.swap(0, 1);
         }
-        borrowed[at]
+        borrowed.get(at).copied()
     }
 }

@@ -106,27 +106,47 @@ pub fn borrow() -> Option<&'static TlsBlock> {
     if let Some(tls_block) = POOL.lock().free.pop() {
         return Some(tls_block);
     }
-    make_tls_donor()
+    make_tls_donors(1).pop()
 }
 
-/// Makes a donor that is borrowed at once. Only after [`support`] has said that this is possible, and
+/// [`borrow`] for `count` contexts at once: donors that have to be made start together. There are
+/// fewer in the result where `borrow` would have returned `None`.
+pub fn borrow_all(count: usize) -> Vec<&'static TlsBlock> {
+    if let Support::None(_) = support() {
+        return Vec::new();
+    }
+    let mut borrowed = {
+        let mut pool = POOL.lock();
+        let kept = pool.free.len().saturating_sub(count);
+        pool.free.split_off(kept)
+    };
+    if borrowed.len() < count {
+        borrowed.append(&mut make_tls_donors(count - borrowed.len()));
+    }
+    borrowed
+}
+
+/// Makes donors that are borrowed at once; fewer if the system refuses more. Only after [`support`] has said that this is possible, and
 /// after the first thread was registered: the hook at fork must be installed before there is a donor
 /// to forget.
-fn make_tls_donor() -> Option<&'static TlsBlock> {
+fn make_tls_donors(count: usize) -> Vec<&'static TlsBlock> {
     // A donor passes signals on, so the program's handlers are not called on it.
     crate::signals::actions::take_over();
-    let tls_block = TlsBlock::new(0, true);
-    if !donor::make(tls_block) {
+    let mut made: Vec<_> = (0..count).map(|_| TlsBlock::new(0, true)).collect();
+    for refused in made.split_off(donor::make(&made)) {
         // SAFETY: leaked just now, and no other thread has it.
-        drop(unsafe { Box::from_raw(ptr::from_ref(tls_block).cast_mut()) });
-        return None;
+        drop(unsafe { Box::from_raw(ptr::from_ref(refused).cast_mut()) });
     }
-    setxid::take_over();
+    if !made.is_empty() {
+        setxid::take_over();
+    }
     // ORDERING: Relaxed; a statistic.
-    TLS_DONORS.fetch_add(1, Ordering::Relaxed);
-    POOL.lock().enter_tls_donor(tls_block);
-    directory::insert(tls_block);
-    Some(tls_block)
+    TLS_DONORS.fetch_add(made.len(), Ordering::Relaxed);
+    let mut pool = POOL.lock();
+    made.iter().for_each(|tls_block| pool.enter_tls_donor(tls_block));
+    drop(pool);
+    made.iter().for_each(|tls_block| directory::insert(tls_block));
+    made
 }
 
 /// Returns a block from [`borrow`], for the next borrower. No context runs with it, and none will

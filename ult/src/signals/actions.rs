@@ -205,22 +205,25 @@ pub fn take_over() {
     if TAKEN_OVER.swap(true, Release) {
         return;
     }
-    (1..=SIGNALS as i32).for_each(adopt);
+    alone(|| (1..=SIGNALS as i32).filter(|&signal| covers(signal)).for_each(put_ours_in_front));
 }
 
 /// The program may have set an action for `signal` past us: puts our handler in front of it. Any
 /// thread, async-signal-safe.
 pub fn adopt(signal: i32) {
     if covers(signal) {
-        alone(|| {
-            if let Ok(action) = ask_kernel(signal, None)
-                && action.is_handler()
-                && !action.is_ours()
-            {
-                KEPT[signal as usize - 1].store(&action);
-                let _ = ask_kernel(signal, Some(&action.through_ours()));
-            }
-        });
+        alone(|| put_ours_in_front(signal));
+    }
+}
+
+/// [`adopt`] for a thread that is changing actions.
+fn put_ours_in_front(signal: i32) {
+    if let Ok(action) = ask_kernel(signal, None)
+        && action.is_handler()
+        && !action.is_ours()
+    {
+        KEPT[signal as usize - 1].store(&action);
+        let _ = ask_kernel(signal, Some(&action.through_ours()));
     }
 }
 

@@ -26,44 +26,55 @@ use crate::worker::words;
 /// The name that debuggers and `/proc` show; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
 
-/// Data shared by a new donor and its maker, in the maker's frame: the donor's last access is the
-/// store to `ready`.
-struct Birth {
-    /// The record; the donor completes it.
-    tls_block: &'static TlsBlock,
+/// What the maker of donors tells all of them. It lies in the maker's frame: a donor's last access
+/// is the subtraction from `expected`.
+struct Births {
     /// The signal mask of the maker.
     mask: u64,
     /// The stall monitor's signal, as a set: a donor is kicked by this signal.
     monitor_signal: u64,
-    ready: AtomicU32,
+    /// Number of donors that still use their storage.
+    expected: AtomicU32,
 }
 
-/// Makes a donor, and fills in its number and thread pointer. False if the system refuses a thread
-/// or the memory for it.
+/// A new donor, in the maker's memory.
+struct Birth<'a> {
+    /// The record; the donor completes it.
+    tls_block: &'static TlsBlock,
+    births: &'a Births,
+}
+
+/// Makes a donor for each record, and fills in its number and thread pointer. All are started before
+/// one is waited for. Returns how many could be made, those of the first records: the system may
+/// refuse a thread or the memory for it.
 ///
-/// The donor has the maker's signal mask: for the kernel, it stands for a thread of the maker's
+/// The donors have the maker's signal mask: for the kernel, they stand for threads of the maker's
 /// team.
-pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
-    let birth = Birth {
-        tls_block,
+pub(super) fn make(tls_blocks: &[&'static TlsBlock]) -> usize {
+    let births = Births {
         mask: mask::current_mask(),
         monitor_signal: crate::stall::signal::signal_as_set(),
-        ready: AtomicU32::new(0),
+        expected: AtomicU32::new(tls_blocks.len() as u32),
     };
-    if start(&birth).is_none() {
-        return false;
+    let all: Vec<Birth<'_>> =
+        tls_blocks.iter().map(|tls_block| Birth { tls_block, births: &births }).collect();
+    let started = all.iter().take_while(|birth| start(birth)).count();
+    // ORDERING: Relaxed; those that were not started have published nothing.
+    births.expected.fetch_sub((all.len() - started) as u32, Ordering::Relaxed);
+    loop {
+        // ORDERING: Acquire, pairs with the Release in `main`: the records are complete, and the
+        // donors no longer use their storage. Each subtraction continues the release sequences of
+        // those before it.
+        match births.expected.load(Ordering::Acquire) {
+            0 => return started,
+            expected => futex::wait(&births.expected, expected, None),
+        };
     }
-    // ORDERING: Acquire, pairs with the Release in `main`: the record is complete, and the donor no
-    // longer uses its storage.
-    while birth.ready.load(Ordering::Acquire) == 0 {
-        futex::wait(&birth.ready, 0, None);
-    }
-    true
 }
 
-fn start(birth: &Birth) -> Option<()> {
-    // `birth` outlives the thread's last access to it, because `make` waits for `ready`.
-    kernel::start_thread(stack_size(), main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).ok()
+fn start(birth: &Birth<'_>) -> bool {
+    // `birth` outlives the thread's last access to it, because `make` waits for all donors.
+    kernel::start_thread(stack_size(), main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).is_ok()
 }
 
 /// Bytes of address space that a donor takes: its stack, with the page that guards it.
@@ -93,24 +104,25 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
     leave_restartable_sequences();
-    // SAFETY: `make` waits, in the frame that holds `birth`, until `ready` is set.
-    let birth = unsafe { &*argument.cast::<Birth>() };
-    let tls_block = birth.tls_block;
-    let (word, mask) = (&raw const birth.ready, birth.mask & !birth.monitor_signal);
-    tls_block.set_mask(birth.mask);
+    // SAFETY: `make` waits, in the frame that holds both, until the donor is no longer expected.
+    let Birth { tls_block, births } = unsafe { &*argument.cast::<Birth<'_>>() };
+    let (word, mask) = (&raw const births.expected, births.mask & !births.monitor_signal);
+    tls_block.set_mask(births.mask);
     tls_block.set_tls_donor_mask(mask);
     words::note_tls_block(tls_block);
     tls_block.note_number();
-    // ORDERING: Relaxed, both; ordered by `ready`.
+    // ORDERING: Relaxed, both; ordered by `expected`.
     // SAFETY: only asks.
     tls_block.tls_donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
     tls_block.fs.store(arch::thread_pointer(), Ordering::Relaxed);
+    let tls_block: &'static TlsBlock = tls_block;
     // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage belongs to the
     // borrower.
-    birth.ready.store(1, Ordering::Release);
-    // The frame that holds the word may be gone already.
-    futex::wake(word, 1);
+    if births.expected.fetch_sub(1, Ordering::Release) == 1 {
+        // The frame that holds the word may be gone already.
+        futex::wake(word, 1);
+    }
     mask::set_mask(mask);
     sleep_until_end_requested(tls_block);
     // The storage belongs to this thread again. Its words name the worker that used it last.
