@@ -225,7 +225,8 @@ fn compare_with_sources(root: &Path) -> Result<(), String> {
     }
 }
 
-/// The names in `mutant!(…)`, and behind the `or` of a `seam!`, in the files below `directory`.
+/// The names behind the `or` of a `seam!` in the files below `directory`, and those of conditions
+/// that should be seams.
 fn collect(directory: &Path, into: &mut BTreeSet<String>) -> io::Result<()> {
     for path in files::below(directory, |_| true).iter().filter(|path| files::ends(path, ".rs")) {
         let text = fs::read_to_string(path)?;
@@ -233,7 +234,10 @@ fn collect(directory: &Path, into: &mut BTreeSet<String>) -> io::Result<()> {
         let text = text.join("\n");
         let conditions = text.split("mutant!(").skip(1).filter_map(|rest| rest.split_once(')'));
         let bodies = text.split("} or ").skip(1).filter_map(|rest| rest.split_once(" {"));
-        let names = conditions.chain(bodies).map(|(name, _)| name);
+        // A condition has the name of no row, so the table does not fit.
+        let conditions = conditions.map(|(name, _)| format!("mutant!({name})"));
+        into.extend(conditions.filter(|_| !path.ends_with("ult/src/mutants.rs")));
+        let names = bodies.map(|(name, _)| name);
         into.extend(names.filter(|name| name.chars().all(is_of_a_name)).map(str::to_owned));
     }
     Ok(())
