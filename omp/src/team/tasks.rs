@@ -76,10 +76,17 @@ impl Team {
 
     /// Waits until no explicit task of the team is incomplete. All other threads wait at the same
     /// barrier.
+    #[inline(always)]
     pub fn await_quiet(&self, thread: OwnThread) {
-        if !self.must_await_tasks() {
-            return;
+        if self.must_await_tasks() {
+            self.await_tasks(thread);
         }
+    }
+
+    /// [`Team::await_quiet`], where there are tasks. Not inlined: a barrier without tasks needs no
+    /// room on its stack for the wait.
+    #[inline(never)]
+    fn await_tasks(&self, thread: OwnThread) {
         // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in
         // `park_unless` (here) and `notify_closer` (there) ensure that one side sees the other.
         self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
