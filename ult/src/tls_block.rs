@@ -126,9 +126,9 @@ pub fn borrow_all(count: usize) -> Vec<&'static TlsBlock> {
     borrowed
 }
 
-/// Makes donors that are borrowed at once; fewer if the system refuses more. Only after [`support`] has said that this is possible, and
-/// after the first thread was registered: the hook at fork must be installed before there is a donor
-/// to forget.
+/// Makes donors that are borrowed at once; fewer if the system refuses more. Only after [`support`]
+/// has said that this is possible, and after the first thread was registered: the hook at fork must
+/// be installed before there is a donor to forget.
 fn make_tls_donors(count: usize) -> Vec<&'static TlsBlock> {
     // A donor passes signals on, so the program's handlers are not called on it.
     crate::signals::actions::take_over();

@@ -1,7 +1,8 @@
 //! The mutants: what each does wrong, and the programs that ought to notice.
 //!
-//! The names are those behind the `or` of a `seam!` in the sources. A program is a path below `abi-tests/`, the
-//! beginning of a compiler's name, and a number of threads; the first is the likeliest to notice.
+//! The names are those behind the `or` of a `seam!` in the sources. A program is a path below
+//! `abi-tests/`, the beginning of a compiler's name, and a number of threads; the first is the
+//! likeliest to notice.
 
 /// A deliberate mistake.
 pub struct Mutant {
