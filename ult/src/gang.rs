@@ -12,6 +12,8 @@ pub mod reserve;
 
 use core::sync::atomic::{AtomicI64, Ordering};
 
+use crate::sys::sync::CachePadded;
+
 /// What a worker runs for: the gang's id (process-wide, growing) and its nest level. Both are −1
 /// when the worker is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +74,8 @@ crate::seam! {
     }
 }
 
-static NEXT_ID: AtomicI64 = AtomicI64::new(0);
+/// Each fork of a gang writes it, so it has cache lines of its own.
+static NEXT_ID: CachePadded<AtomicI64> = CachePadded(AtomicI64::new(0));
 
 /// The next gang id. Ids grow with time, and no id is used twice in a process.
 pub fn next_id() -> i64 {

@@ -28,6 +28,7 @@ use crate::stack::kernel;
 use crate::stack::promised;
 use crate::switch::switch;
 use crate::sys::fork::{self, ForkMutex};
+use crate::sys::sync::CachePadded;
 use crate::sys::thread;
 use crate::ult::Ult;
 use crate::worker::record::Worker;
@@ -55,7 +56,8 @@ struct Idle {
     single: Vec<&'static Worker>,
 }
 
-static IDLE: ForkMutex<Idle> = ForkMutex::new(Idle { shared: Vec::new(), single: Vec::new() });
+static IDLE: CachePadded<ForkMutex<Idle>> =
+    CachePadded(ForkMutex::new(Idle { shared: Vec::new(), single: Vec::new() }));
 
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 

@@ -24,6 +24,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::sys::clock::micros;
+use crate::sys::sync::CachePadded;
 use crate::sys::{arch, proc_file};
 
 /// How long to poll before sleeping, in microseconds: at least `least`, and up to `most` on a
@@ -232,7 +233,9 @@ struct Census {
     cores: AtomicUsize,
 }
 
-static AWAKE: Census = Census { awake: AtomicUsize::new(0), cores: AtomicUsize::new(1) };
+/// Each sleep writes it, so it has cache lines of its own.
+static AWAKE: CachePadded<Census> =
+    CachePadded(Census { awake: AtomicUsize::new(0), cores: AtomicUsize::new(1) });
 
 impl Census {
     fn crowded(&self) -> bool {

@@ -14,9 +14,12 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use super::sync::CachePadded;
+
 /// A lock of the standard library: a futex and nothing else, so that it means the same in a child
-/// as in its parent.
-static WALKS: RwLock<()> = RwLock::new(());
+/// as in its parent. Each outermost region writes it, so it has cache lines of its own: polling
+/// workers read what would lie beside it.
+static WALKS: CachePadded<RwLock<()>> = CachePadded(RwLock::new(()));
 
 /// The fork's hold on [`WALKS`], from before it until after it, in the parent and in the child.
 struct LoaderHeld(UnsafeCell<Option<RwLockWriteGuard<'static, ()>>>);
