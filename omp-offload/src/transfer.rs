@@ -107,7 +107,8 @@ impl<'a> TransferBatch<'a> {
     pub unsafe fn copy_across(
         &mut self,
         to: DeviceAddress,
-        (number, peer): (i32, u64),
+        number: i32,
+        peer: u64,
         from: DeviceAddress,
         size: usize,
     ) -> Result<(), DeviceFailure> {

@@ -41,6 +41,15 @@ use omp::thread::{CurrentThread, Thread};
 /// arguments; 0 or an error of its own.
 pub type VersionFunction = unsafe extern "C-unwind" fn(c_int, *mut c_void, *const c_void) -> c_int;
 
+/// What a task has versions for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenVersions {
+    /// For the host.
+    pub host: bool,
+    /// For GPUs.
+    pub gpu: bool,
+}
+
 /// Where a task may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionChoice {
@@ -56,13 +65,13 @@ enum Gpus {
 }
 
 impl VersionChoice {
-    /// With this number for the device, and versions for the host and for GPUs or without.
+    /// With this number for the device, and these versions.
     ///
     /// # Errors
     /// There is no such device, or no version for it.
-    pub fn new(device: i32, (has_host, has_gpu): (bool, bool)) -> Result<Self, RemoteFault> {
+    pub fn new(device: i32, given: GivenVersions) -> Result<Self, RemoteFault> {
         let is_mandatory = target::offload() == TargetOffload::Mandatory;
-        let gpus = has_gpu && borrowed::exists(ANY_GPU);
+        let gpus = given.gpu && borrowed::exists(ANY_GPU);
         let found = match device {
             target::INITIAL => Self { host: true, gpus: Gpus::None },
             _ if device == devices::count() => Self { host: true, gpus: Gpus::None },
@@ -74,7 +83,7 @@ impl VersionChoice {
                 gpus: if gpus && borrowed::exists(device) { Gpus::One(device) } else { Gpus::None },
             },
         };
-        let found = Self { host: found.host && has_host, ..found };
+        let found = Self { host: found.host && given.host, ..found };
         if found.host || found.gpus != Gpus::None { Ok(found) } else { Err(RemoteFault::Device) }
     }
 
@@ -302,13 +311,15 @@ mod tests {
     #[test]
     fn without_gpus_only_the_host_is_left() {
         let host = Ok(VersionChoice { host: true, gpus: Gpus::None });
+        let [both, only_host, only_gpu] =
+            [(true, true), (true, false), (false, true)].map(|(host, gpu)| GivenVersions { host, gpu });
         for device in [target::INITIAL, ANY, ANY_GPU, devices::count()] {
-            assert_eq!(VersionChoice::new(device, (true, true)), host, "{device}");
-            assert_eq!(VersionChoice::new(device, (true, false)), host, "{device}");
-            assert_eq!(VersionChoice::new(device, (false, true)), Err(RemoteFault::Device), "{device}");
+            assert_eq!(VersionChoice::new(device, both), host, "{device}");
+            assert_eq!(VersionChoice::new(device, only_host), host, "{device}");
+            assert_eq!(VersionChoice::new(device, only_gpu), Err(RemoteFault::Device), "{device}");
         }
         for device in [77, -4, crate::place::region::ANY_RANK] {
-            assert_eq!(VersionChoice::new(device, (true, true)), Err(RemoteFault::Device), "{device}");
+            assert_eq!(VersionChoice::new(device, both), Err(RemoteFault::Device), "{device}");
         }
         assert_eq!(host.map(|among| among.places(&[]).len()), Ok(1));
         assert!(host.is_ok_and(|among| among.places(&[None]).is_empty()));

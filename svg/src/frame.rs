@@ -2,6 +2,7 @@
 
 use super::{Chart, colour};
 use std::fmt::Write;
+use std::ops::Range;
 
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
@@ -38,7 +39,8 @@ pub(super) fn number(value: f64, step: f64) -> String {
 
 impl<'a> ChartFrame<'a> {
     /// Draws background, title, legend and the vertical axis for values of this range.
-    pub fn new(chart: &'a Chart<'a>, (low, high): (f64, f64), legend: &[String]) -> Self {
+    pub fn new(chart: &'a Chart<'a>, values: Range<f64>, legend: &[String]) -> Self {
+        let Range { start: low, end: high } = values;
         let high = if high > low { high } else { low + 1.0 };
         let step = step_of(high - low);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
@@ -130,9 +132,9 @@ impl<'a> ChartFrame<'a> {
     }
 
     /// Top and bottom of a bar between two values.
-    pub fn span(&self, from: f64, to: f64) -> (f64, f64) {
+    pub fn span(&self, from: f64, to: f64) -> Range<f64> {
         let (from, to) = (self.height_of(from), self.height_of(to));
-        (from.min(to), from.max(to))
+        from.min(to)..from.max(to)
     }
 
     /// The place of a value on a horizontal axis from `low` to `high`.

@@ -10,6 +10,7 @@ mod gantt;
 use frame::{ChartFrame, escape};
 pub use gantt::{GanttStretch, Panel, gantt};
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Titles and size of a chart, in pixels.
 #[derive(Clone, Copy, Debug)]
@@ -73,18 +74,19 @@ fn colour(index: usize) -> &'static str {
 }
 
 /// The range of an axis: from zero, or from what is below it.
-fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values
+fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
+    let (low, high) = values
         .filter(|value| value.is_finite())
-        .fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)))
+        .fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    low..high
 }
 
 fn names<T>(all: &[T], name: impl Fn(&T) -> &str) -> Vec<String> {
     all.iter().map(|one| name(one).to_string()).collect()
 }
 
-fn rectangle(out: &mut String, x: f64, width: f64, (top, bottom): (f64, f64), colour: &str, tip: &str) {
-    let (height, tip) = (bottom - top, escape(tip));
+fn rectangle(out: &mut String, x: f64, width: f64, span: Range<f64>, colour: &str, tip: &str) {
+    let (top, height, tip) = (span.start, span.end - span.start, escape(tip));
     let _ = writeln!(
         out,
         r#"<rect x="{x:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" fill="{colour}"><title>{tip}</title></rect>"#

@@ -407,19 +407,38 @@ impl Region {
 mod tests {
     use super::super::trace::{read, tests::file};
     use super::*;
+    use std::ops::Range;
 
     fn path(events: &[&str]) -> CriticalPath {
         let trace = read(&file(events)).unwrap();
         find(&trace, &Timeline::of(&trace))
     }
 
-    fn task(lane: u32, id: u32, (begin, length): (u32, u32), (parent, created): (u32, u32)) -> String {
+    /// A moment of a task.
+    #[derive(Clone, Copy)]
+    struct TaskMoment {
+        /// The task's number.
+        task: u32,
+        /// The time.
+        at: u32,
+    }
+
+    fn in_task(task: u32, at: u32) -> TaskMoment {
+        TaskMoment { task, at }
+    }
+
+    /// A task that runs at this time, and was created at that moment of its parent.
+    fn task(lane: u32, id: u32, time: Range<u32>, created: TaskMoment) -> String {
+        let (begin, length) = (time.start, time.end - time.start);
+        let TaskMoment { task: parent, at: created } = created;
         format!(
             "'ph':'X','tid':{lane},'name':'t{id}','cat':'task','ts':{begin},'dur':{length},'args':{{'task':{id},'parent':{parent},'by':0,'created':{created},'end':1}}"
         )
     }
 
-    fn arrow(id: u32, (from, at): (u32, u32), (to, then): (u32, u32)) -> [String; 2] {
+    fn arrow(id: u32, from: TaskMoment, to: TaskMoment) -> [String; 2] {
+        let TaskMoment { task: from, at } = from;
+        let TaskMoment { task: to, at: then } = to;
         [
             format!("'ph':'s','tid':0,'name':'d','cat':'dependence','ts':{at},'id':{id}"),
             format!(
@@ -436,8 +455,12 @@ mod tests {
     fn dependences_make_a_chain_and_waiting_for_a_lane_does_not() {
         // 1 → 3 is the chain; 2 runs between on the same lane without need.
         let all = events(vec![
-            vec![task(0, 1, (10, 20), (0, 1)), task(0, 2, (30, 5), (0, 2)), task(0, 3, (35, 30), (0, 3))],
-            arrow(1, (1, 29), (3, 35)).into(),
+            vec![
+                task(0, 1, 10..30, in_task(0, 1)),
+                task(0, 2, 30..35, in_task(0, 2)),
+                task(0, 3, 35..65, in_task(0, 3)),
+            ],
+            arrow(1, in_task(1, 29), in_task(3, 35)).into(),
         ]);
         let path = path(&all.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!((path.length, path.work), (50.0, 55.0));
@@ -454,7 +477,7 @@ mod tests {
         let thread =
             "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':0,'dur':100,'args':{'task':1,'region':0}";
         let many = "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':50,'dur':40,'args':{'lane':0,'tasks':9}";
-        let tasks = [task(1, 2, (20, 30), (1, 10)), task(1, 3, (102, 5), (1, 20))];
+        let tasks = [task(1, 2, 20..50, in_task(1, 10)), task(1, 3, 102..107, in_task(1, 20))];
         let text = file(&[thread, many, &tasks[0], &tasks[1]]);
         let text = text.replace("\"lost\":0", "\"lost\":0,\"tasks\":11,\"tasks_left_out\":9");
         let trace = read(&text).unwrap();
@@ -472,7 +495,7 @@ mod tests {
             "'ph':'X','tid':0,'name':'p','cat':'implicit','ts':0,'dur':67,'args':{'task':1,'region':0}";
         let wait =
             "'ph':'X','tid':0,'name':'taskwait','cat':'wait','ts':15,'dur':45,'args':{'task':1,'end':1}";
-        let child = task(1, 2, (20, 40), (1, 10));
+        let child = task(1, 2, 20..60, in_task(1, 10));
         let path = path(&[producer, wait, &child]);
         assert_eq!(path.length, 10.0 + 40.0 + 7.0);
         assert_eq!(

@@ -7,6 +7,7 @@
 //! nothing is open, or a thread sleeps outside of a wait, the lane has no work.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::trace::{Category, Trace, TraceSlice};
 
@@ -236,7 +237,7 @@ fn flatten(
     let mut at = slices.first().map_or(end, |s| s.begin);
     let mut put = |open: Option<&Open<'_>>, from: f64, to: f64| {
         if to > from {
-            stretches.push(stretch(open, (from, to), is_initial));
+            stretches.push(stretch(open, from..to, is_initial));
         }
     };
     for slice in slices {
@@ -281,7 +282,7 @@ impl<'a> Open<'a> {
 
 fn stretch(
     open: Option<&Open<'_>>,
-    (begin, end): (f64, f64),
+    time: Range<f64>,
     is_initial: &impl Fn(&TraceSlice) -> bool,
 ) -> TimelineStretch {
     let awake = open.and_then(|open| open.awake);
@@ -292,7 +293,13 @@ fn stretch(
         }
         _ => LaneActivity::NoWork,
     };
-    TimelineStretch { begin, end, kind, name: awake.map(|s| s.name), task: open.map_or(0, |open| open.task) }
+    TimelineStretch {
+        begin: time.start,
+        end: time.end,
+        kind,
+        name: awake.map(|s| s.name),
+        task: open.map_or(0, |open| open.task),
+    }
 }
 
 /// From the time at which the monitor found the code standing still, the rest of the stretch is a

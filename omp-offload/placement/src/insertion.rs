@@ -10,6 +10,7 @@ use crate::Time;
 use crate::graph::{Graph, GraphMachine, GraphPlaced, GraphSchedule, NoRoom};
 use crate::policy::best;
 use crate::space::ScheduleSpace;
+use core::ops::Range;
 
 /// The schedule in the making.
 struct Making<'a> {
@@ -40,24 +41,24 @@ impl Making<'_> {
     }
 
     /// Puts ready tasks into what is idle on the device from one time to another.
-    fn fill(&mut self, device: usize, slot: (Time, Time), fresh: &mut Vec<usize>) {
+    fn fill(&mut self, device: usize, slot: Range<Time>, fresh: &mut Vec<usize>) {
         let mut slots = vec![slot];
         for task in self.ready.clone() {
             let Some((at, place)) =
-                slots.iter().enumerate().find_map(|(at, &slot)| Some((at, self.inside(task, device, slot)?)))
+                slots.iter().enumerate().find_map(|(at, slot)| Some((at, self.inside(task, device, slot)?)))
             else {
                 continue;
             };
             self.ready.retain(|&t| t != task);
             self.put(task, place, fresh);
-            let (begin, end) = slots[at];
-            slots.splice(at..=at, [(begin, place.start), (place.finish, end)]);
+            let Range { start: begin, end } = slots[at];
+            slots.splice(at..=at, [begin..place.start, place.finish..end]);
         }
     }
 
     /// A place for the task in the slot, unless it could start earlier elsewhere.
-    fn inside(&self, task: usize, device: usize, (begin, end): (Time, Time)) -> Option<GraphPlaced> {
-        let place = self.space.earliest(task, device, begin).filter(|p| p.finish <= end)?;
+    fn inside(&self, task: usize, device: usize, slot: &Range<Time>) -> Option<GraphPlaced> {
+        let place = self.space.earliest(task, device, slot.start).filter(|p| p.finish <= slot.end)?;
         let mut others = (0..self.machine.devices.len()).filter(|&d| d != device);
         let elsewhere = others.any(|d| self.behind(task, d).is_some_and(|other| other.start < place.start));
         (!elsewhere).then_some(place)
@@ -91,7 +92,7 @@ pub fn schedule(graph: &Graph, machine: &GraphMachine, lambda: f64) -> Result<Gr
         let mut fresh = Vec::new();
         making.put(task, place, &mut fresh);
         if before < place.start {
-            making.fill(place.device, (before, place.start), &mut fresh);
+            making.fill(place.device, before..place.start, &mut fresh);
         }
         making.welcome(fresh);
     }

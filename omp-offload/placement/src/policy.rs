@@ -106,6 +106,15 @@ pub trait PlacementPolicy: Send {
     fn choose(&mut self, request: PlacementRequest, devices: &[View]) -> Option<usize>;
 }
 
+/// What a place costs a task, as far as the objective asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlacementCost {
+    /// When the task has run.
+    pub time: Time,
+    /// The share of the device's memory that stays unused.
+    pub waste: f64,
+}
+
 /// The objective of HEFTMC and ISHMC (equation 6.19): `lambda` of time, the rest of waste, each
 /// relative to the best device's; less is better.
 ///
@@ -115,11 +124,12 @@ pub trait PlacementPolicy: Send {
 /// stays unused when the task is there ([`ScheduleSpace::waste`]), and both waste and best waste
 /// are counted from 1, so that the quotient is between 1 and 2, whatever there is. Time is the
 /// finish in both algorithms: 6.26 divides by an earliest start, which is 0 for the first tasks,
-/// and on devices of the same speed both order alike.
+/// and on devices of the same speed both order alike. `least` has the best of each, be it of
+/// different devices.
 #[must_use]
-pub fn blend(lambda: f64, (time, best_time): (Time, Time), (waste, best_waste): (f64, f64)) -> f64 {
-    let time = time.max(1) as f64 / best_time.max(1) as f64;
-    lambda * time + (1.0 - lambda) * (1.0 + waste) / (1.0 + best_waste)
+pub fn blend(lambda: f64, cost: PlacementCost, least: PlacementCost) -> f64 {
+    let time = cost.time.max(1) as f64 / least.time.max(1) as f64;
+    lambda * time + (1.0 - lambda) * (1.0 + cost.waste) / (1.0 + least.waste)
 }
 
 /// Of these places for a task the one with the least objective, the first of several.
@@ -131,8 +141,11 @@ pub fn best(
     places: &[GraphPlaced],
 ) -> Option<GraphPlaced> {
     let wastes: Vec<f64> = places.iter().map(|&place| space.waste(task, place)).collect();
-    let soonest = places.iter().map(|place| place.finish).min()?;
-    let fullest = wastes.iter().copied().fold(f64::MAX, f64::min);
-    let value = |at: usize| blend(lambda, (places[at].finish, soonest), (wastes[at], fullest));
+    let least = PlacementCost {
+        time: places.iter().map(|place| place.finish).min()?,
+        waste: wastes.iter().copied().fold(f64::MAX, f64::min),
+    };
+    let value =
+        |at: usize| blend(lambda, PlacementCost { time: places[at].finish, waste: wastes[at] }, least);
     (0..places.len()).min_by(|&a, &b| value(a).total_cmp(&value(b))).map(|at| places[at])
 }

@@ -48,7 +48,7 @@ use omp::report;
 use omp::target;
 use omp::thread::CurrentThread;
 pub use region::{AnnouncedRegion, DeviceChoice, SECTIONS, Section};
-use reservation::{Offer, PlacedRegion};
+use reservation::{Offer, PlacedRegion, PromisedWork};
 pub use reservation::{RegionDevice, Reservation};
 
 mod able;
@@ -296,11 +296,17 @@ fn try_choose(
     // A region that follows others on its GPU would only wait for them on another GPU.
     let lets_move = slot.owner.gpu.is_some() && lead.is_none() && policy.lets_steal() && is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
+    let (kind, expected) = asked.kind(slot);
     let promise = Reservation::new(
         slot,
-        (region.number, region.entry),
-        (view.need - blocks, private + region.scratch),
-        asked.kind(slot),
+        PromisedWork {
+            number: region.number,
+            entry: region.entry,
+            bytes: view.need - blocks,
+            own: private + region.scratch,
+            kind,
+            expected,
+        },
     );
     writers::note(items, slot.number);
     Ok(PlacedRegion {

@@ -16,7 +16,31 @@ use crate::device_slot::{DeviceSlot, RunningRegion};
 
 /// The number of a reservation that is no region. It is promised no memory. So regions that wait
 /// for room do not wait for its end, which may depend on them.
-pub(super) const NO_REGION: u32 = u32::MAX;
+const NO_REGION: u32 = u32::MAX;
+
+/// What is promised to a region when its device is chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PromisedWork {
+    /// The region's number, or [`NO_REGION`].
+    pub(super) number: u32,
+    /// The code of the region's task if a compiler made the task; else 0.
+    pub(super) entry: usize,
+    /// Bytes of the device's memory.
+    pub(super) bytes: u64,
+    /// The part of `bytes` that no mapping stands for.
+    pub(super) own: u64,
+    /// The kind of the region.
+    pub(super) kind: TaskKind,
+    /// Nanoseconds that the region is expected to take.
+    pub(super) expected: u64,
+}
+
+impl PromisedWork {
+    /// That of what is no region, and is promised no memory.
+    pub(super) fn without_memory(entry: usize, kind: TaskKind, expected: u64) -> Self {
+        Self { number: NO_REGION, entry, bytes: 0, own: 0, kind, expected }
+    }
+}
 
 /// The promise to a region that was placed on a device, from the choice to its end.
 pub struct Reservation {
@@ -45,14 +69,9 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Promises a region of this kind `bytes` on the device, `own` of them besides its mappings.
-    /// The region is expected to take so long. Called under the policy's lock.
-    pub(super) fn new(
-        slot: &'static DeviceSlot,
-        (number, entry): (u32, usize),
-        (bytes, own): (u64, u64),
-        (kind, expected): (TaskKind, u64),
-    ) -> Self {
+    /// Promises a region this work on the device. Called under the policy's lock.
+    pub(super) fn new(slot: &'static DeviceSlot, promised: PromisedWork) -> Self {
+        let PromisedWork { number, entry, bytes, own, kind, expected } = promised;
         slot.placing.place(expected);
         if number != NO_REGION {
             // ORDERING: Relaxed, all three; the policy's lock orders them for the threads that
@@ -85,7 +104,7 @@ impl Reservation {
     /// A promise to a task with versions. No memory is counted for it, and its time is learned
     /// elsewhere.
     pub(super) fn of_version(slot: &'static DeviceSlot, kind: TaskKind, expected: u64) -> Self {
-        let mut promise = Self::new(slot, (NO_REGION, 0), (0, 0), (kind, expected));
+        let mut promise = Self::new(slot, PromisedWork::without_memory(0, kind, expected));
         promise.kind = None;
         promise
     }
@@ -298,6 +317,11 @@ mod tests {
 
     const KIND: TaskKind = TaskKind { function: 1, bytes: 100, device: 0 };
 
+    /// That of a region which needs no memory.
+    fn work(number: u32, kind: TaskKind, expected: u64) -> PromisedWork {
+        PromisedWork { number, ..PromisedWork::without_memory(0, kind, expected) }
+    }
+
     /// Promised and mapped bytes never count less than the region needs, and none are left at the
     /// end.
     #[test]
@@ -308,8 +332,8 @@ mod tests {
         times::ended(kind, 5_000_000_000);
         let (load, mut first, second) = (
             &slot.placing,
-            Reservation::new(slot, (0, 0), (0, 0), (kind, times::expected(kind))),
-            Reservation::new(slot, (1, 0), (0, 0), (kind, times::expected(kind))),
+            Reservation::new(slot, work(0, kind, times::expected(kind))),
+            Reservation::new(slot, work(1, kind, times::expected(kind))),
         );
         assert_eq!(load.wait(0, times::now()), 10_000_000_000);
         let running = slot.begin();
@@ -341,7 +365,7 @@ mod tests {
         times::ended(kind, 5_000_000_000);
         let (load, expected) = (&slot.placing, times::expected(kind));
         let mut all: Vec<Reservation> =
-            (0..3).map(|number| Reservation::new(slot, (number, 0), (0, 0), (kind, expected))).collect();
+            (0..3).map(|number| Reservation::new(slot, work(number, kind, expected))).collect();
         let running: Vec<_> = all
             .iter_mut()
             .map(|promise| {
@@ -374,8 +398,10 @@ mod tests {
         let slot: &'static DeviceSlot =
             Box::leak(Box::new(DeviceSlot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
-        let (before, mut promise) =
-            (Promises::now().given_back, Reservation::new(slot, (0, 0), (100, 20), (KIND, 1)));
+        let (before, mut promise) = (
+            Promises::now().given_back,
+            Reservation::new(slot, PromisedWork { bytes: 100, own: 20, ..work(0, KIND, 1) }),
+        );
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
         promise.begin(&running);
@@ -392,8 +418,10 @@ mod tests {
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         let other: &'static DeviceSlot =
             Box::leak(Box::new(DeviceSlot::new(1, Box::new(HostImage::new(1, 0)))));
-        let (mut moved, before) =
-            (Reservation::new(slot, (2, 0), (100, 20), (KIND, 1)), Promises::now().given_back);
+        let (mut moved, before) = (
+            Reservation::new(slot, PromisedWork { bytes: 100, own: 20, ..work(2, KIND, 1) }),
+            Promises::now().given_back,
+        );
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
         assert_ne!(Promises::now().given_back, before);
@@ -408,7 +436,7 @@ mod tests {
             [0, 0, 2 * load.usual_time()],
             "nothing is left but those that name the device"
         );
-        drop(Reservation::new(slot, (1, 0), (7, 9), (KIND, 1)));
+        drop(Reservation::new(slot, PromisedWork { bytes: 7, own: 9, ..work(1, KIND, 1) }));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }
 }

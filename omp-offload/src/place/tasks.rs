@@ -26,7 +26,7 @@
 use placement::policy::View;
 use placement::times::TaskKind;
 
-use super::reservation::{NO_REGION, Offer, PlacedRegion, Reservation};
+use super::reservation::{Offer, PlacedRegion, PromisedWork, Reservation};
 use super::{admission, hints, policies, rates, times};
 use crate::device_slot::DeviceSlot;
 use crate::devices::usable;
@@ -96,7 +96,7 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
         other.number != slots[chosen].number && can_take_over(view) && policy.lets_steal()
     });
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
-    let promise = Reservation::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
+    let promise = Reservation::new(&slots[chosen], PromisedWork::without_memory(function, kind, expected));
     drop(policy);
     Some(PlacedRegion {
         promise,

@@ -142,7 +142,7 @@ impl Store {
                 From::Nowhere => Ok(()),
                 From::Host => batch.copy_in(used.address, range.start, range.len()),
                 From::Device(other, from) => match reaches(slot, other) {
-                    Some(peer) => batch.copy_across(used.address, (other, peer), from, range.len()),
+                    Some(peer) => batch.copy_across(used.address, other, peer, from, range.len()),
                     None => {
                         self.write_all(&|directory| directory.saves_in(range));
                         batch.copy_in(used.address, range.start, range.len())

@@ -17,10 +17,31 @@ const EXAMPLES: &[&str] = &[
 ];
 
 /// How many ranks, and what they are for each other.
-const RANKS: [(u32, &str); 4] = [(1, "head"), (2, "spmd"), (3, "head"), (4, "spmd")];
+#[derive(Clone, Copy)]
+struct RankTeam {
+    /// How many.
+    ranks: u32,
+    /// The value of `OMPX_CLUSTER`.
+    mode: &'static str,
+}
 
-/// With these ranks once more, where regions leave what they map for others.
-const KEPT: [(u32, &str); 2] = [(2, "head"), (4, "spmd")];
+impl RankTeam {
+    /// Devices of rank 0.
+    const fn head(ranks: u32) -> Self {
+        Self { ranks, mode: "head" }
+    }
+
+    /// Devices of all ranks.
+    const fn spmd(ranks: u32) -> Self {
+        Self { ranks, mode: "spmd" }
+    }
+}
+
+/// The answer is the same on each of them.
+const RANKS: [RankTeam; 4] = [RankTeam::head(1), RankTeam::spmd(2), RankTeam::head(3), RankTeam::spmd(4)];
+
+/// On these once more, where regions leave what they map for others.
+const KEPT: [RankTeam; 2] = [RankTeam::head(2), RankTeam::spmd(4)];
 const KEEP: &str = "OMPX_COHERENCE=on";
 
 /// Those that need more memory than one rank gives: name, size, what a rank gives.
@@ -118,14 +139,14 @@ pub fn settings(room: &Room<'_>, mode: &str) -> Vec<String> {
 fn launch(
     room: &Room<'_>,
     mpi: &MpiInstall,
-    (ranks, mode): (u32, &str),
+    team: RankTeam,
     more: &[String],
     program: &Path,
     size: &str,
 ) -> Ran {
     let mut line = mpi.launch.clone();
-    line.push(ranks.to_string());
-    line.extend(settings(room, mode));
+    line.push(team.ranks.to_string());
+    line.extend(settings(room, team.mode));
     line.extend_from_slice(more);
     line.push(program.display().to_string());
     line.extend((!size.is_empty()).then(|| size.to_string()));
@@ -149,10 +170,10 @@ fn same_answer(room: &Room<'_>, mpis: &[&MpiInstall], program: &Path) -> Vec<Str
     let (mut first, mut problems) = (None, Vec::new());
     for mpi in mpis {
         let runs =
-            RANKS.map(|run| (run, None)).into_iter().chain(KEPT.map(|run| (run, Some(KEEP.to_string()))));
-        for ((ranks, mode), more) in runs {
+            RANKS.map(|team| (team, None)).into_iter().chain(KEPT.map(|team| (team, Some(KEEP.to_string()))));
+        for (team, more) in runs {
             let more: Vec<String> = more.into_iter().collect();
-            let ran = launch(room, mpi, (ranks, mode), &more, program, "");
+            let ran = launch(room, mpi, team, &more, program, "");
             let problem = match answer(&ran) {
                 Err(why) => Some(why),
                 Ok(line) if first.as_deref().is_some_and(|first| first != line) => {
@@ -163,6 +184,7 @@ fn same_answer(room: &Room<'_>, mpis: &[&MpiInstall], program: &Path) -> Vec<Str
                     None
                 }
             };
+            let RankTeam { ranks, mode } = team;
             problems.extend(
                 problem.map(|p| format!("[{}, {ranks} ranks, {mode}{}] {p}", mpi.name, more.concat())),
             );
@@ -182,7 +204,7 @@ fn larger_than_one(
 ) -> Vec<String> {
     let limit = [format!("OMPX_DEVICE_MEMORY={memory}"), "OMP_TARGET_OFFLOAD=mandatory".to_string()];
     let mut problems = Vec::new();
-    let on_one = launch(room, mpis[0], (1, "spmd"), &limit, program, size);
+    let on_one = launch(room, mpis[0], RankTeam::spmd(1), &limit, program, size);
     let lines: Vec<&str> = on_one.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
     if on_one.problem.is_none() {
         problems.push("one rank has room for it".into());
@@ -193,16 +215,20 @@ fn larger_than_one(
             lines.first().unwrap_or(&exec::last_line(&on_one.stderr))
         ));
     }
-    let ways =
-        mpis.iter().flat_map(|mpi| [(mpi, "spmd"), (mpi, "head")]).cycle().take(TRIES * 2 * mpis.len());
-    for (at, (mpi, mode)) in ways.enumerate() {
+    let ways = mpis
+        .iter()
+        .flat_map(|mpi| [(mpi, RankTeam::spmd(4)), (mpi, RankTeam::head(4))])
+        .cycle()
+        .take(TRIES * 2 * mpis.len());
+    for (at, (mpi, team)) in ways.enumerate() {
         // One half of the tries with coherence, whose copies must not be waited for.
         let more = if at < TRIES * mpis.len() { vec![] } else { vec![KEEP.to_string()] };
-        let ran = launch(room, mpi, (4, mode), &[&limit[..], &more].concat(), program, size);
+        let ran = launch(room, mpi, team, &[&limit[..], &more].concat(), program, size);
+        let RankTeam { ranks, mode } = team;
         match answer(&ran) {
             Ok(line) if line.ends_with("right") => {}
-            Ok(line) => problems.push(format!("[{}, 4 ranks, {mode}] says: {line}", mpi.name)),
-            Err(why) => problems.push(format!("[{}, 4 ranks, {mode}] {why}", mpi.name)),
+            Ok(line) => problems.push(format!("[{}, {ranks} ranks, {mode}] says: {line}", mpi.name)),
+            Err(why) => problems.push(format!("[{}, {ranks} ranks, {mode}] {why}", mpi.name)),
         }
     }
     problems

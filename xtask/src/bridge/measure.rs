@@ -61,6 +61,14 @@ fn messages(places: &Workspace, mpi: &MpiInstall, report: &mut Report) {
     }
 }
 
+/// What starts ranks.
+struct RanksStart {
+    /// A command line that ends where the number of ranks has to follow.
+    launch: Vec<String>,
+    /// How many ranks.
+    ranks: u32,
+}
+
 /// A program with what is before it on its command line, and behind the arguments of all.
 struct Lane {
     title: String,
@@ -73,17 +81,17 @@ impl Lane {
         Lane { title: title.into(), line, last: words(last) }
     }
 
-    /// An example on ranks. `launch` ends where the number of ranks has to follow.
+    /// An example on ranks.
     fn example(
         room: &Room<'_>,
         title: &str,
-        (launch, ranks): (Vec<String>, u32),
+        start: RanksStart,
         mode: &str,
         more: &[&str],
         program: &Path,
     ) -> Lane {
-        let mut line = launch;
-        line.push(ranks.to_string());
+        let mut line = start.launch;
+        line.push(start.ranks.to_string());
         line.extend(examples::settings(room, mode));
         line.extend(words(more));
         line.push(program.display().to_string());
@@ -142,7 +150,8 @@ fn pingpong(room: &Room<'_>, mpi: &MpiInstall) -> Result<(), String> {
         let program = examples::build(room, compiler, "pingpong", &[])?;
         let title = format!("{}, {progress} (times)", compiler.name());
         let more = ["OMP_NUM_THREADS=1", &format!("OMPX_PROGRESS={progress}")];
-        lanes.push(Lane::example(room, &title, (mpi.bound(), 2), "head", &more, &program));
+        let start = RanksStart { launch: mpi.bound(), ranks: 2 };
+        lanes.push(Lane::example(room, &title, start, "head", &more, &program));
     }
     let columns = in_turn(room, &lanes, 10, &["20", "100"])?;
     println!("pingpong, {}, 2 ranks, each on a core:\n{}", mpi.name, table(&columns, Some(message_of)));
@@ -159,11 +168,13 @@ fn message_of(row: &str) -> &str {
 fn wave(room: &Room<'_>, mpi: &MpiInstall) -> Result<(), String> {
     for side in ["-DSIDE=48", "-DSIDE=96"] {
         let program = examples::build(room, RanksCompiler::Gcc, "wave", &[side])?;
-        let lane = |title, launch, threads| Lane::example(room, title, launch, "spmd", &[threads], &program);
+        let lane = |title, launch, ranks, threads| {
+            Lane::example(room, title, RanksStart { launch, ranks }, "spmd", &[threads], &program)
+        };
         let lanes = [
-            lane("1 rank of 2 threads", (mpi.launch.clone(), 1), "OMP_NUM_THREADS=2"),
-            lane("2 ranks, each on a core", (mpi.bound(), 2), "OMP_NUM_THREADS=1"),
-            lane("4 ranks on as many cores as there are", (mpi.bound(), 4), "OMP_NUM_THREADS=1"),
+            lane("1 rank of 2 threads", mpi.launch.clone(), 1, "OMP_NUM_THREADS=2"),
+            lane("2 ranks, each on a core", mpi.bound(), 2, "OMP_NUM_THREADS=1"),
+            lane("4 ranks on as many cores as there are", mpi.bound(), 4, "OMP_NUM_THREADS=1"),
         ];
         let columns = in_turn(room, &lanes, 5, &["50", "3"])?;
         println!("wave {side}, {}, times of a step:\n{}", mpi.name, table(&columns, None));
@@ -179,7 +190,7 @@ fn mesh(room: &Room<'_>, mpi: &MpiInstall) -> Result<(), String> {
     let few = examples::build(room, RanksCompiler::Gcc, "mesh", &[])?;
     let many = examples::build(room, RanksCompiler::Gcc, "mesh", &["-DCOLUMNS=16"])?;
     let lane = |title, launch, ranks, more, program| {
-        Lane::example(room, title, (launch, ranks), "spmd", more, program)
+        Lane::example(room, title, RanksStart { launch, ranks }, "spmd", more, program)
     };
     let runs = [
         (

@@ -2,7 +2,7 @@
 //! team sizes.
 
 use super::build;
-use super::plan::{Barriers, FactorizationCell, FactorizationRoutine};
+use super::plan::{Barriers, FactorizationCell, FactorizationRoutine, FactorizationRuns, RankGrid};
 use super::run::{self};
 use crate::lanes::process::{self, ProcessEnd};
 use crate::lanes::{self, BenchLane};
@@ -53,7 +53,12 @@ fn problems(lane: &BenchLane) -> Vec<String> {
 /// A residual that is never too large proves nothing: a result that is spoilt on purpose must be
 /// refused.
 fn damage(lane: &BenchLane) -> Option<String> {
-    let mut words = run::factorize(lane, &cell(FactorizationRoutine::Getrf, 1, 1), (0, 1), true);
+    let mut words = run::factorize(
+        lane,
+        &cell(FactorizationRoutine::Getrf, 1, 1),
+        FactorizationRuns { warmup: 0, counted: 1 },
+        true,
+    );
     words.push("--damage".into());
     match process::start(&words, LIMIT) {
         ProcessEnd::Failed(how) if how.starts_with("wrong result") => None,
@@ -66,7 +71,14 @@ fn commands(lane: &BenchLane) -> Vec<Vec<String>> {
     for routine in FactorizationRoutine::ALL {
         for threads in [1, 2, 4, 8] {
             let panels: &[u32] = if routine == FactorizationRoutine::Potrf { &[1] } else { &[1, 2, 4] };
-            let words = |&panel| run::factorize(lane, &cell(routine, threads, panel), (0, 2), true);
+            let words = |&panel| {
+                run::factorize(
+                    lane,
+                    &cell(routine, threads, panel),
+                    FactorizationRuns { warmup: 0, counted: 2 },
+                    true,
+                )
+            };
             all.extend(panels.iter().map(words));
         }
     }
@@ -82,5 +94,5 @@ fn commands(lane: &BenchLane) -> Vec<Vec<String>> {
 /// Orders from 200 to 300 and tiles that do not fit evenly.
 fn cell(routine: FactorizationRoutine, threads: u32, panel: u32) -> FactorizationCell {
     let (n, nb) = (190 + 10 * (threads + panel).min(11), if panel == 1 { 64 } else { 48 });
-    FactorizationCell { routine, n, nb, threads, panel, pinned: threads == 4, ranks: (1, 1) }
+    FactorizationCell { routine, n, nb, threads, panel, pinned: threads == 4, ranks: RankGrid::ONE }
 }

@@ -158,13 +158,14 @@ fn sample(
     ending: &mut Option<FactorizationEnding>,
 ) -> Option<f64> {
     let peer = lane.is_peer();
-    let (warmup, runs) = cell.runs(peer);
+    let runs = cell.runs(peer);
     let check = cell.n < LARGE || round == 0;
-    let words = run::factorize(lane, cell, (warmup, runs), check);
+    let words = run::factorize(lane, cell, runs, check);
     let begun = Instant::now();
     let ended = process::start(&words, cell.limit(request.extent, peer));
     let slow = peer && begun.elapsed().as_secs_f64() > SLOW;
-    let (figure, why) = judge(ended, peer, f64::from(warmup + runs) * cell.routine.work(cell.n), request);
+    let work = f64::from(runs.warmup + runs.counted) * cell.routine.work(cell.n);
+    let (figure, why) = judge(ended, peer, work, request);
     *ending = why.or(slow.then_some(FactorizationEnding::Slow));
     if let Some(FactorizationEnding::Failed(how)) = ending {
         println!("{} under {}: {how}\n  {}", cell, lane.name, words.join(" "));
@@ -197,7 +198,7 @@ fn judge(
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::FactorizationRoutine;
+    use super::super::plan::{FactorizationRoutine, RankGrid};
     use super::*;
 
     const CELL: FactorizationCell = FactorizationCell {
@@ -205,7 +206,7 @@ mod tests {
         n: 500,
         nb: 64,
         threads: 2,
-        ranks: (1, 1),
+        ranks: RankGrid::ONE,
         panel: 2,
         pinned: false,
     };

@@ -43,6 +43,29 @@ impl FactorizationRoutine {
     }
 }
 
+/// The grid of MPI ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankGrid {
+    /// Its rows.
+    pub rows: u32,
+    /// Its columns.
+    pub columns: u32,
+}
+
+impl RankGrid {
+    /// The program without MPI.
+    pub const ONE: Self = Self { rows: 1, columns: 1 };
+}
+
+/// How many factorizations a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FactorizationRuns {
+    /// Before those that count.
+    pub warmup: u32,
+    /// Those that count.
+    pub counted: u32,
+}
+
 /// One row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FactorizationCell {
@@ -58,8 +81,8 @@ pub struct FactorizationCell {
     pub panel: u32,
     /// Whether threads are bound to cores.
     pub pinned: bool,
-    /// Rows and columns of the grid of MPI ranks; (1, 1) is the program without MPI.
-    pub ranks: (u32, u32),
+    /// The ranks of MPI.
+    pub ranks: RankGrid,
 }
 
 impl fmt::Display for FactorizationCell {
@@ -68,8 +91,8 @@ impl fmt::Display for FactorizationCell {
         let FactorizationCell { n, nb, threads, panel, .. } = self;
         write!(f, "{routine} n={n} nb={nb} T={threads} P={panel}{pinned}")?;
         match self.ranks {
-            (1, 1) => Ok(()),
-            (p, q) => write!(f, " ranks={p}x{q}"),
+            RankGrid::ONE => Ok(()),
+            RankGrid { rows, columns } => write!(f, " ranks={rows}x{columns}"),
         }
     }
 }
@@ -99,9 +122,13 @@ impl FactorizationCell {
         self.threads >= 8 && self.panel > 1
     }
 
-    /// Factorizations before those that count, and those, for a peer or for Gangway.
-    pub const fn runs(&self, peer: bool) -> (u32, u32) {
-        if peer && self.is_crowded() { (0, 1) } else { (1, RUNS) }
+    /// How many factorizations, for a peer or for Gangway.
+    pub const fn runs(&self, peer: bool) -> FactorizationRuns {
+        if peer && self.is_crowded() {
+            FactorizationRuns { warmup: 0, counted: 1 }
+        } else {
+            FactorizationRuns { warmup: 1, counted: RUNS }
+        }
     }
 
     /// Seconds after which a process is ended. Gangway's limit allows for the check of the results.
@@ -121,7 +148,7 @@ impl FactorizationCell {
     /// The ratio to the better peer that we aim at.
     pub fn target(&self) -> Option<f64> {
         match (self.threads, self.panel) {
-            _ if self.ranks != (1, 1) => Some(1.0),
+            _ if self.ranks != RankGrid::ONE => Some(1.0),
             (2, 1) => Some(0.98),
             (2, 2) => Some(5.0),
             (4, 2) => Some(3.0),
@@ -152,7 +179,7 @@ pub fn cells(extent: FactorizationExtent) -> Vec<FactorizationCell> {
                 threads,
                 panel,
                 pinned,
-                ranks: (1, 1),
+                ranks: RankGrid::ONE,
             }));
         }
     }
@@ -162,7 +189,7 @@ pub fn cells(extent: FactorizationExtent) -> Vec<FactorizationCell> {
 /// Two, four and eight ranks of two threads. The order is a multiple of nb, which QR on several
 /// rows of ranks asks for.
 fn with_ranks() -> Vec<FactorizationCell> {
-    let grids = [(1, 2), (2, 2), (4, 2)];
+    let grids = [1, 2, 4].map(|rows| RankGrid { rows, columns: 2 });
     let cell = |routine, ranks| FactorizationCell {
         routine,
         n: 1024,

@@ -1,6 +1,6 @@
 //! The command lines of a factorization and of spin barriers.
 
-use super::plan::{Barriers, FactorizationCell, IB};
+use super::plan::{Barriers, FactorizationCell, FactorizationRuns, IB, RankGrid};
 use crate::lanes::{self, BenchLane};
 use std::fs;
 
@@ -8,7 +8,7 @@ use std::fs;
 pub fn factorize(
     lane: &BenchLane,
     cell: &FactorizationCell,
-    (warmup, runs): (u32, u32),
+    runs: FactorizationRuns,
     check: bool,
 ) -> Vec<String> {
     let mut words = mpirun(cell.ranks);
@@ -21,10 +21,10 @@ pub fn factorize(
         ("--ib", IB),
         ("--threads", cell.threads),
         ("--panel-threads", cell.panel),
-        ("--warmup", warmup),
-        ("--runs", runs),
-        ("--p", cell.ranks.0),
-        ("--q", cell.ranks.1),
+        ("--warmup", runs.warmup),
+        ("--runs", runs.counted),
+        ("--p", cell.ranks.rows),
+        ("--q", cell.ranks.columns),
     ];
     words.extend(numbers.iter().flat_map(|(n, v)| [(*n).into(), v.to_string()]));
     words.extend(["--check".into(), if check { "yes" } else { "no" }.into()]);
@@ -34,11 +34,11 @@ pub fn factorize(
 
 /// What starts so many ranks on this machine, however few cores it has; nothing for one. Gangway is
 /// preloaded into the ranks alone.
-fn mpirun((p, q): (u32, u32)) -> Vec<String> {
-    if (p, q) == (1, 1) {
+fn mpirun(grid: RankGrid) -> Vec<String> {
+    if grid == RankGrid::ONE {
         return vec![];
     }
-    let count = (p * q).to_string();
+    let count = (grid.rows * grid.columns).to_string();
     let may_be_root = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"];
     let words =
         may_be_root.into_iter().chain(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", &count]);

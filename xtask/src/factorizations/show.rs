@@ -2,7 +2,7 @@
 //! plots.
 
 use super::measure::{Comparison, FactorizationEnding, FactorizationRow, Samples};
-use super::plan::{FactorizationCell, FactorizationRoutine};
+use super::plan::{FactorizationCell, FactorizationRoutine, RankGrid};
 use super::spin::{self, SpinTime};
 use crate::lanes::show::{digits, markdown};
 use crate::lanes::{BenchLane, statistics};
@@ -96,7 +96,7 @@ pub fn barriers(rows: &[spin::SpinRow], lanes: &[BenchLane]) -> String {
 
 /// The grid of ranks.
 fn ranks(cell: &FactorizationCell) -> String {
-    format!("{}x{}", cell.ranks.0, cell.ranks.1)
+    format!("{}x{}", cell.ranks.rows, cell.ranks.columns)
 }
 
 /// One line for each process of a factorization, and one for each lane that has fewer than the
@@ -166,8 +166,11 @@ pub fn plot(routine: FactorizationRoutine, rows: &[FactorizationRow], lanes: &[B
     let rows: Vec<&FactorizationRow> = rows.iter().filter(own).collect();
     let label = |row: &&FactorizationRow| {
         let cell = &row.cell;
-        let ranks =
-            if cell.ranks == (1, 1) { String::new() } else { format!(" {}x{}", cell.ranks.0, cell.ranks.1) };
+        let ranks = if cell.ranks == RankGrid::ONE {
+            String::new()
+        } else {
+            format!(" {}x{}", cell.ranks.rows, cell.ranks.columns)
+        };
         format!("{}/{} {}·{}{ranks}", cell.n, cell.nb, cell.threads, cell.panel)
     };
     let groups: Vec<String> = rows.iter().map(label).collect();

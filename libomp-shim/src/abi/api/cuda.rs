@@ -13,7 +13,7 @@ use omp_offload::bytes::Bytes;
 use omp_offload::handle::{RemoteFault, RemoteHandle};
 use omp_offload::place::versions::VersionDatum;
 use omp_offload::place::{hints, only, region};
-use omp_offload::version::{self, VersionChoice};
+use omp_offload::version::{self, GivenVersions, VersionChoice};
 use omp_offload::work::{self, DeviceTaskFunction, DeviceTaskWork};
 
 /// `ompx_cuda_stream`: the running task's stream on the device that [`ompx_set_task_stream`] set
@@ -222,7 +222,7 @@ pub unsafe extern "C-unwind" fn ompx_task_versions(
             if sizes.is_null() { Vec::new() } else { accesses.iter().enumerate().map(datum).collect() };
         // SAFETY: as the caller says.
         let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(RemoteFault::Memory)?;
-        let among = VersionChoice::new(device, (host.is_some(), gpu.is_some()))?;
+        let among = VersionChoice::new(device, GivenVersions { host: host.is_some(), gpu: gpu.is_some() })?;
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
         version::create(
