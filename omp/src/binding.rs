@@ -11,7 +11,7 @@ use super::report;
 use crate::affinity::assign::{PlaceAssignment, assign, part_of};
 use crate::affinity::format::{Facts, display_affinity, ranges};
 use crate::icv::binding::ProcBind;
-use crate::team::plan::{Plan, TeamKind};
+use crate::team::plan::{LeaguePlace, Plan, TeamKind};
 use crate::team::record::Team;
 use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
@@ -96,10 +96,10 @@ const NOWHERE: u32 = u32::MAX;
 /// Binds the initial thread of a team of a league (5.2 §10.2): the teams share the forking thread's
 /// places as `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's
 /// places.
-pub fn bind_team(here: CurrentThread, primary: OwnThread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
+pub fn bind_team(here: CurrentThread, primary: OwnThread, league: LeaguePlace) -> Option<Range<u32>> {
     let bind_var = here.task.icv.get().bind;
-    let assignment = assignment(here, env::settings().binding.teams, bind_var, teams)?;
-    let (place, partition) = assignment.thread(number);
+    let assignment = assignment(here, env::settings().binding.teams, bind_var, league.teams)?;
+    let (place, partition) = assignment.thread(league.number);
     bind(primary, place, partition.clone());
     Some(partition)
 }
@@ -185,8 +185,8 @@ pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -
     let plan = team.plan();
     let parent = plan.parent().filter(|_| plan.level != 0);
     use_facts(&Facts {
-        team_num: plan.league.1,
-        num_teams: plan.league.0,
+        team_num: plan.league.number,
+        num_teams: plan.league.teams,
         nesting_level: plan.level,
         thread_num: thread.num(),
         num_threads: team.size(),

@@ -40,5 +40,5 @@ mod waiting;
 
 pub use barrier::{barrier, cancellable_barrier};
 pub use padded::Padded;
-pub use plan::{Body, ON_HOST, Plan, TeamKind};
+pub use plan::{Body, LeaguePlace, ON_HOST, Plan, TeamKind};
 pub use record::{ENTRIES, Team};

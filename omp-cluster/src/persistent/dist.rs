@@ -72,7 +72,7 @@ pub mod ask {
 pub fn asked(source: u32, what: u64, wanted: AwaitedFuture, words: [u64; 5]) {
     let [a, b, c, d, e] = words;
     match what {
-        ask::MAP => wire::reply(source, wanted, map(a, b, (c, ElementType(d), e)).map(|()| None)),
+        ask::MAP => wire::reply(source, wanted, map(a, b, c, ElementType(d), e).map(|()| None)),
         ask::UNMAP => wire::reply(source, wanted, unmap(a).map(|()| None)),
         // These ask others, and wait.
         ask::ALLOCATE => SERVER.leave(Box::new(move || {
@@ -90,7 +90,7 @@ fn said(address: u64) -> Result<Option<Tray>, RemoteFault> {
 
 // ---- on every rank ----------------------------------------------------------
 
-fn map(address: u64, bytes: u64, (count, kind, block): (u64, ElementType, u64)) -> Result<(), RemoteFault> {
+fn map(address: u64, bytes: u64, count: u64, kind: ElementType, block: u64) -> Result<(), RemoteFault> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let at = ptr::without_provenance_mut(address as usize);
     // SAFETY: fresh memory, in place of nothing.
@@ -162,7 +162,7 @@ fn choose(count: u64, kind: ElementType, block: u64) -> Result<u64, RemoteFault>
     for _ in 0..TRIES {
         let address = room(&mut lock(&TAKEN), from, bytes).ok_or(RemoteFault::Memory)?;
         let all = everywhere(ask::MAP, [address, bytes, count, kind.0, block], || {
-            map(address, bytes, (count, kind, block))
+            map(address, bytes, count, kind, block)
         });
         if all.is_ok() {
             return Ok(address);

@@ -60,13 +60,13 @@ fn carry_out(task: &Arc<PersistentTask>, job: PersistentJob) -> Result<(), Remot
             drop(gone);
         }
         PersistentOperation::Write(tray, kind) => put(task, tray, Tray::of(kind, job.bytes)),
-        PersistentOperation::Read(tray, bytes, wanted) => read(task, tray, bytes, (job.source.rank, wanted)),
+        PersistentOperation::Read(tray, bytes, wanted) => read(task, tray, bytes, job.source.rank, wanted),
         PersistentOperation::Fence(of, wanted) => fences::reached(job.source.rank, wanted, of, None),
         PersistentOperation::Send(tray, key, parts) => {
             return send(task, tray, key, parts, job.bytes.as_slice());
         }
         PersistentOperation::Take(tray, _, _, how) => {
-            return take(task, tray, job.parcels, (how, job.source.depth));
+            return take(task, tray, job.parcels, how, job.source.depth);
         }
     }
     Ok(())
@@ -108,7 +108,7 @@ fn execute(task: &Arc<PersistentTask>, args: &Bytes, depth: u8) -> Result<(), Re
     Ok(())
 }
 
-fn read(task: &PersistentTask, tray: u32, bytes: Option<u64>, (source, wanted): (u32, AwaitedFuture)) {
+fn read(task: &PersistentTask, tray: u32, bytes: Option<u64>, source: u32, wanted: AwaitedFuture) {
     let found = task.state().trays.get(&tray).cloned();
     let answer = match (found, bytes) {
         (None, _) => Err(RemoteFault::Tray),
@@ -171,7 +171,8 @@ fn take(
     task: &PersistentTask,
     tray: u32,
     parcels: Vec<TrayParcel>,
-    (how, depth): (TrayRule, u8),
+    how: TrayRule,
+    depth: u8,
 ) -> Result<(), RemoteFault> {
     // Where one had nothing to send, its rank has said so.
     let Some(all) = parcels.into_iter().collect::<Option<Vec<Tray>>>() else {
@@ -180,7 +181,7 @@ fn take(
     let result = match how {
         TrayRule::Whole => all.into_iter().next().ok_or(RemoteFault::Tray)?,
         TrayRule::Joined => joined(&all)?,
-        TrayRule::Combined(kind, rule, place) => combined(all, kind, (rule, place), depth)?,
+        TrayRule::Combined(kind, rule, place) => combined(all, kind, rule, place, depth)?,
     };
     put(task, tray, result);
     Ok(())
@@ -207,7 +208,8 @@ fn joined(all: &[Tray]) -> Result<Tray, RemoteFault> {
 fn combined(
     all: Vec<Tray>,
     kind: ElementType,
-    (rule, place): (CombineRule, RemoteFunction),
+    rule: CombineRule,
+    place: RemoteFunction,
     depth: u8,
 ) -> Result<Tray, RemoteFault> {
     let size = all.first().map_or(0, |tray| tray.data.size());

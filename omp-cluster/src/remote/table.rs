@@ -91,7 +91,7 @@ impl<T> RemoteTable<T> {
 mod tests {
     use super::*;
 
-    fn take(table: &RemoteTable<u32>, (id, generation): (u32, u64)) -> Option<Result<u32, ()>> {
+    fn take(table: &RemoteTable<u32>, id: u32, generation: u64) -> Option<Result<u32, ()>> {
         table.take(id, generation, |_| Ok(()))
     }
 
@@ -103,14 +103,15 @@ mod tests {
             assert_eq!(table.with(id, generation, |thing| *thing), Some(n as u32));
             assert_eq!((table.with(id, generation + 1, |_| ()), table.with(id, 0, |_| ())), (None, None));
         }
-        assert_eq!(take(&table, handles[7]), Some(Ok(7)));
-        assert_eq!(take(&table, handles[7]), None);
+        let (id, generation) = handles[7];
+        assert_eq!(take(&table, id, generation), Some(Ok(7)));
+        assert_eq!(take(&table, id, generation), None);
         let again: Vec<_> = (0..16).map(|n| table.insert(1000 + n)).collect();
         assert!(
-            again.iter().any(|h| h.0 == handles[7].0 && h.1 > handles[7].1),
+            again.iter().any(|h| h.0 == id && h.1 > generation),
             "the place is used again, under another generation"
         );
-        assert_eq!(table.with(handles[7].0, handles[7].1, |_| ()), None);
+        assert_eq!(table.with(id, generation, |_| ()), None);
         assert_eq!(table.with(u32::MAX, 1, |_| ()), None);
     }
 
@@ -119,7 +120,7 @@ mod tests {
         let table = RemoteTable::EMPTY;
         let (id, generation) = table.insert(5);
         assert_eq!(table.take(id, generation, |_| Err("used")), Some(Err("used")));
-        assert_eq!(take(&table, (id, generation)), Some(Ok(5)));
+        assert_eq!(take(&table, id, generation), Some(Ok(5)));
     }
 
     #[test]
@@ -130,9 +131,9 @@ mod tests {
                 let table = &table;
                 scope.spawn(move || {
                     for n in 0..2000 {
-                        let handle = table.insert(me * 10_000 + n);
-                        assert_eq!(table.with(handle.0, handle.1, |thing| *thing), Some(me * 10_000 + n));
-                        assert_eq!(take(table, handle), Some(Ok(me * 10_000 + n)));
+                        let (id, generation) = table.insert(me * 10_000 + n);
+                        assert_eq!(table.with(id, generation, |thing| *thing), Some(me * 10_000 + n));
+                        assert_eq!(take(table, id, generation), Some(Ok(me * 10_000 + n)));
                     }
                 });
             }

@@ -30,7 +30,7 @@ pub enum About {
 static REPORTED: Mutex<Option<HashSet<(About, usize, usize)>>> = Mutex::new(None);
 
 /// Writes `GANGWAY_CHECK: <what>`, unless the same has been said of these two addresses.
-pub fn report(about: About, (one, other): (usize, usize), what: impl fmt::Display) {
+pub fn report(about: About, one: usize, other: usize, what: impl fmt::Display) {
     let key = (about, one.min(other), one.max(other));
     let is_new = REPORTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key);
     if is_new && is_said(about) {
@@ -55,7 +55,7 @@ ult::seam! {
 
 /// [`report`], of one place.
 pub fn report_at(about: About, place: CodePosition, what: impl fmt::Display) {
-    report(about, (place.address, place.address), what);
+    report(about, place.address, place.address, what);
 }
 
 /// A task, for people and for comparison; it may have ended.

@@ -86,7 +86,7 @@ fn report_standstill(one: &Standing) {
         calls(&stack),
         behind(one),
     );
-    report(About::Standstill, (one.region, program), what);
+    report(About::Standstill, one.region, program, what);
 }
 
 /// Where the code is, and what has called it.

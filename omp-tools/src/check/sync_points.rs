@@ -183,10 +183,10 @@ pub fn look_at_barrier(thread: &Thread, kind: BarrierKind, source: CodeSource) {
         return report_end(team, &me, other);
     }
     if me.differs(&first) {
-        let addresses = (first.place.address, me.place.address);
         report(
             About::SyncPoint,
-            addresses,
+            first.place.address,
+            me.place.address,
             format_args!(
                 "threads of a team wait in different places: {first}; {me}; they are let through together"
             ),
@@ -219,10 +219,10 @@ fn report_end(team: &Team, waiting: &SyncPoint, joined: u32) {
     }
     let function = team.plan().body.function.addr();
     let region = region_name(function);
-    let addresses = (waiting.place.address, function);
     report(
         About::SyncPoint,
-        addresses,
+        waiting.place.address,
+        function,
         format_args!(
             "threads of a team wait in different places: {waiting}; thread {joined} at the end of the region {region}; the region does not end"
         ),

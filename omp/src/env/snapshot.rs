@@ -53,14 +53,14 @@ impl Vars {
             let name = core::str::from_utf8(name).ok()?.to_owned();
             Some((name, String::from_utf8_lossy(&value[1..]).into_owned()))
         });
-        let mut vars = Vars::from(entries.filter_map(relevant).collect());
+        let mut vars = Vars::from(entries.filter_map(|(name, value)| relevant(name, value)).collect());
         if rights::gained() {
             vars.refuse_files();
         }
         let defaults: Vec<&VariableEntry> =
             core::iter::successors(newest_default(), |entry| entry.older).collect();
         vars.values.extend(
-            defaults.iter().rev().map(|entry| (entry.name.clone(), entry.value.clone())).filter_map(relevant),
+            defaults.iter().rev().filter_map(|entry| relevant(entry.name.clone(), entry.value.clone())),
         );
         vars
     }

@@ -21,7 +21,7 @@ pub struct Vars {
 impl Vars {
     /// Given pairs.
     pub fn of(pairs: &[(&str, &str)]) -> Vars {
-        Vars::from(pairs.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).filter_map(relevant).collect())
+        Vars::from(pairs.iter().filter_map(|&(k, v)| relevant(k.to_owned(), v.to_owned())).collect())
     }
 
     pub(super) fn from(values: BTreeMap<String, String>) -> Vars {
@@ -42,7 +42,7 @@ impl Vars {
 }
 
 /// The entry as it is read, if it is the runtime's business.
-pub(super) fn relevant((name, value): (String, String)) -> Option<(String, String)> {
+pub(super) fn relevant(name: String, value: String) -> Option<(String, String)> {
     let ours = PREFIXES.iter().any(|p| name.starts_with(p));
     let value = value.trim();
     (ours && !value.is_empty()).then(|| (name, value.to_owned()))

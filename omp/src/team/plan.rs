@@ -76,8 +76,8 @@ pub struct Plan {
     /// Number of threads of the contention group beyond its initial thread; the counter lies in the
     /// initial team.
     pub group: *const Group,
-    /// Number of teams in the league, and this team's number.
-    pub league: (u32, u32),
+    /// The team's place in its league.
+    pub league: LeaguePlace,
     /// The worker that is the program's kernel thread at the root of the nested regions.
     pub root_worker: Option<&'static Worker>,
     /// How members poll before they sleep.
@@ -114,6 +114,20 @@ impl Plan {
         // SAFETY: null, or the forking thread, which outlives the region.
         unsafe { self.parent_thread.as_ref() }
     }
+}
+
+/// The place of a team in its league.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaguePlace {
+    /// Number of teams in the league (`omp_get_num_teams`).
+    pub teams: u32,
+    /// The team's number (`omp_get_team_num`).
+    pub number: u32,
+}
+
+impl LeaguePlace {
+    /// Of a team that is in no league, or alone in it.
+    pub const ALONE: Self = Self { teams: 1, number: 0 };
 }
 
 /// The host, in [`Plan::device`]. Chosen: a number that no device has.

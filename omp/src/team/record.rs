@@ -17,7 +17,7 @@ use ult::sys::arch::{self, FpState};
 use ult::worker::Worker;
 
 use super::padded::Padded;
-use super::plan::{Body, ON_HOST, Plan, TeamKind};
+use super::plan::{Body, LeaguePlace, ON_HOST, Plan, TeamKind};
 use crate::affinity::hint::table::Hints;
 use crate::agents::record::Agents;
 use crate::extension::side::TeamSide;
@@ -143,7 +143,7 @@ impl Team {
                 icv: Icv::INITIAL,
                 floating_point: ult::sys::arch::fp_state(),
                 group: ptr::null(),
-                league: (1, 0),
+                league: LeaguePlace::ALONE,
                 root_worker: None,
                 spin: Spin::NONE,
                 bind: ProcBind::False,

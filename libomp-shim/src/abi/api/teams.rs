@@ -8,12 +8,12 @@ use omp::icv;
 routines! {
     /// `omp_get_num_teams` (18.4.1): teams of the running league; 1 outside.
     fn omp_get_num_teams() -> c_int {
-        plan_value(1, |plan| plan.league.0)
+        plan_value(1, |plan| plan.league.teams)
     }
 
     /// `omp_get_team_num` (18.4.2).
     fn omp_get_team_num() -> c_int {
-        plan_value(0, |plan| plan.league.1)
+        plan_value(0, |plan| plan.league.number)
     }
 
     /// `omp_set_num_teams` (18.4.3): most teams of a `teams` without `num_teams`.

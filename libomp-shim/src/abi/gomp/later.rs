@@ -28,8 +28,8 @@ fn threads() -> u64 {
 }
 
 fn teams() -> u64 {
-    let (count, number) = CurrentThread::get().team().plan().league;
-    pair(count, number)
+    let league = CurrentThread::get().team().plan().league;
+    pair(league.teams, league.number)
 }
 
 /// A static loop: threads of the team, and the calling one's number.

@@ -219,9 +219,10 @@ pub unsafe extern "C-unwind" fn GOMP_task(
         }
         let arguments = TaskArguments { data, copy, size: size as usize, align: align as usize };
         match now {
-            true => run_copy(here, function, arguments, properties, (depend, priority)),
+            true => run_copy(here, function, arguments, properties, depend, priority),
             false => {
-                launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach))
+                let clauses = LaunchClauses { deferred, flags, depend, priority, detach };
+                launch_new(here, function, arguments, properties, clauses)
             }
         }
     }
@@ -290,7 +291,8 @@ unsafe fn run_copy(
     function: OutlinedFunction,
     arguments: TaskArguments,
     flags: TaskFlags,
-    (depend, priority): (*mut *mut c_void, c_int),
+    depend: *mut *mut c_void,
+    priority: c_int,
 ) {
     // SAFETY: as the caller promises.
     let task = unsafe { create(here, function, arguments, flags) };
@@ -303,6 +305,20 @@ unsafe fn run_copy(
     tools::task::made(here);
 }
 
+/// What [`launch_new`] takes from the clauses of the construct.
+struct LaunchClauses {
+    /// May the task be deferred?
+    deferred: bool,
+    /// The `flags` argument of [`GOMP_task`].
+    flags: c_uint,
+    /// The compiler's array of dependences, or null.
+    depend: *mut *mut c_void,
+    /// The priority; 0 if the clause is absent.
+    priority: c_int,
+    /// The address for the event handle. Undefined unless `flags` has [`DETACH`].
+    detach: *mut c_void,
+}
+
 /// Makes and launches the task of [`GOMP_task`] if it is not run at once there.
 ///
 /// # Safety
@@ -313,8 +329,9 @@ unsafe fn launch_new(
     function: OutlinedFunction,
     arguments: TaskArguments,
     properties: TaskFlags,
-    (deferred, flags, depend, priority, detach): (bool, c_uint, *mut *mut c_void, c_int, *mut c_void),
+    clauses: LaunchClauses,
 ) {
+    let LaunchClauses { deferred, flags, depend, priority, detach } = clauses;
     // Compilers before gcc 11 do not pass the last argument; the value in its place is undefined.
     let detach = if flags & DETACH != 0 { detach } else { ptr::null_mut() };
     // SAFETY: as for this function.

@@ -4,6 +4,7 @@ use core::ffi::{c_uint, c_void};
 
 use super::parallel::{OutlinedFunction, body_of};
 use omp::icv;
+use omp::team::LeaguePlace;
 use omp::thread::CurrentThread;
 
 /// `teams` inside `target`, called in a loop: true as long as the calling code is to run another
@@ -12,13 +13,13 @@ use omp::thread::CurrentThread;
 pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, first: bool) -> bool {
     let here = CurrentThread::get();
     let team = here.team();
-    let (count, number) = team.plan().league;
+    let LeaguePlace { teams, number } = team.plan().league;
     let league = if first {
-        (league_size(low, high), 0)
-    } else if number + 1 < count {
-        (count, number + 1)
+        LeaguePlace { teams: league_size(low, high), number: 0 }
+    } else if number + 1 < teams {
+        LeaguePlace { teams, number: number + 1 }
     } else {
-        (1, 0)
+        LeaguePlace::ALONE
     };
     let limit = limit_of(thread_limit);
     if first && limit != 0 {
@@ -29,7 +30,7 @@ pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, f
     // SAFETY: the team of a target region has one thread, this one, so no other thread reads its
     // plan.
     unsafe { team.plan_mut() }.league = league;
-    first || number + 1 < count
+    first || number + 1 < teams
 }
 
 /// `teams` inside `target`, as gcc 11 and older emit it: one team.

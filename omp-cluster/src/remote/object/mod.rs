@@ -183,7 +183,7 @@ fn submit(object: RemoteHandle, item: ObjectRequest) -> Result<(), RemoteFault> 
     // What is kept here is open work of this rank.
     SERVER.keep();
     let (road, next) = table::with(object, |entry| {
-        let road = entry.route((here, object.rank as u32), item, RouteMark::Open, false);
+        let road = entry.route(here, object.rank as u32, item, RouteMark::Open, false);
         (road, entry.review(here))
     });
     let (over, sent) = match road {

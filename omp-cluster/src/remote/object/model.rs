@@ -168,7 +168,7 @@ impl Model {
         let item = ObjectModelRequest { number, access, is_long, messages: 0 };
         let here = &mut state.ranks[rank];
         here.open += 1;
-        let road = here.entry.route((rank as u32, 0), item, RouteMark::Open, self.hasty);
+        let road = here.entry.route(rank as u32, 0, item, RouteMark::Open, self.hasty);
         let next = here.entry.review(rank as u32);
         match road {
             Road::Kept(over) => state.over(rank, over, &self.operations),
@@ -394,7 +394,7 @@ impl Model {
         let here = &mut state.ranks[rank];
         here.open += 1;
         let origin = self.operations[item.number].rank;
-        let road = here.entry.route((rank as u32, 0), item, mark, !self.unmarked);
+        let road = here.entry.route(rank as u32, 0, item, mark, !self.unmarked);
         let review = here.entry.review(rank as u32);
         match road {
             Road::Kept(over) => state.over(rank, over, &self.operations),

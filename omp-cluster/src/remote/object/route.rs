@@ -70,8 +70,8 @@ impl<T, I: QueuedRequest> RouteEntry<T, I> {
         (self.record, self.local) = (Some(me), Some(Local::new(Some(thing))));
     }
 
-    /// A request is here. `in_turn`: in the handler of a message, one at a time.
-    pub fn route(&mut self, (me, home_rank): (u32, u32), item: I, mark: RouteMark, in_turn: bool) -> Road<I> {
+    /// A request is here, on the rank `me`. `in_turn`: in the handler of a message, one at a time.
+    pub fn route(&mut self, me: u32, home_rank: u32, item: I, mark: RouteMark, in_turn: bool) -> Road<I> {
         match (&mut self.local, mark) {
             (Some(local), RouteMark::Counted) => Road::Kept(local.push_due(item)),
             (Some(local), _) if local.is_open() => Road::Kept(local.push(item)),

@@ -52,7 +52,7 @@ pub fn incoming(object: RemoteHandle, item: ObjectRequest, mark: RouteMark) {
     let (here, home_rank, origin) = (me() as u32, object.rank as u32, item.origin);
     SERVER.keep();
     let (road, next) = table::with(object, |entry| {
-        let road = entry.route((here, home_rank), item, mark, true);
+        let road = entry.route(here, home_rank, item, mark, true);
         (road, entry.review(here))
     });
     let over = match road {

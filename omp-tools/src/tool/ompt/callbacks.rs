@@ -224,7 +224,7 @@ impl Consumer for Ompt {
         let flags = flags_of(&thread.implicit);
         let (size, index) = match (flags, record::is_root(team)) {
             (task_flag::INITIAL, true) => (1, 1),
-            (task_flag::INITIAL, false) => team.plan().league,
+            (task_flag::INITIAL, false) => (team.plan().league.teams, team.plan().league.number),
             _ => (team.size(), thread.num()),
         };
         let size = if end == ToolEndpoint::Begin { size } else { 0 };

@@ -100,8 +100,8 @@ fn parts(here: CurrentThread, distribute: bool) -> LoopPart {
 }
 
 fn league(here: CurrentThread) -> LoopPart {
-    let (teams, team) = here.team().plan().league;
-    LoopPart { count: u64::from(teams), number: u64::from(team) }
+    let league = here.team().plan().league;
+    LoopPart { count: u64::from(league.teams), number: u64::from(league.number) }
 }
 
 #[inline]
