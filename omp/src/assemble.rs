@@ -45,7 +45,7 @@ use ult::pool::{self, Assignment};
 use ult::sched::{Job, ReadyOrder, SearchScope, Spin, Wait};
 use ult::spawn::{self, SpawnGroup, UltStart};
 use ult::tls_block::TlsBlock;
-use ult::worker::{self, Locals, Worker};
+use ult::worker::{self, Duty, Locals, Worker};
 
 use super::agents::calls;
 use super::agents::record::Agents;
@@ -408,12 +408,12 @@ unsafe fn assigned_main(argument: *mut ()) {
 
 fn take_part(thread: OwnThread) -> Rest {
     let team = thread.team();
-    worker::set_duty((team.gang(), team.plan().body.function as usize));
+    worker::set_duty(Duty { tag: team.gang(), region: team.plan().body.function as usize });
     let kept = if team.plan().keeps { thread.kept() } else { None };
     let rest = match kept {
         None => {
             run_share(thread);
-            worker::set_duty((GangTag::NONE, 0));
+            worker::set_duty(Duty::NONE);
             let notified = team.plan().notified;
             team.arrive_at_join();
             if notified {
@@ -458,7 +458,7 @@ fn kept_share(thread: OwnThread, tls_block: &'static TlsBlock) -> Rest {
         help_with_own_block(thread, own);
     } else {
         set_thread_pointer(own);
-        worker::set_duty((GangTag::NONE, 0));
+        worker::set_duty(Duty::NONE);
         team.arrive_at_join();
     }
     Rest::Left(0)
@@ -476,7 +476,7 @@ fn come_back(thread: OwnThread, rest: Rest) -> Rest {
         report::fatal("a member has lost the storage that was kept for it")
     };
     let own = set_thread_pointer(tls_block);
-    worker::set_duty((team.gang(), team.plan().body.function as usize));
+    worker::set_duty(Duty { tag: team.gang(), region: team.plan().body.function as usize });
     let found = help_with_own_block(thread, own);
     ult::sched::retire(thread.worker());
     Rest::Left(if found { 0 } else { in_vain + 1 })
@@ -509,7 +509,7 @@ fn help_with_own_block(thread: OwnThread, own: &'static TlsBlock) -> bool {
         tools::region::member_leaves(&thread);
     }
     set_thread_pointer(own);
-    worker::set_duty((GangTag::NONE, 0));
+    worker::set_duty(Duty::NONE);
     team.let_go_of_block();
     found.get()
 }

@@ -22,7 +22,7 @@ use ult::pool;
 use ult::sched::Spin;
 use ult::spawn;
 use ult::stack::promised;
-use ult::worker::{self};
+use ult::worker::{self, Duty};
 
 use super::assemble::{assemble, begin_member, serial_team};
 
@@ -207,10 +207,10 @@ impl ForkedRegion {
         let reserved =
             if size > 1 && team.kind == TeamKind::Ults { pool::reserve(size as usize - 1) } else { 0 };
         if size > 1 {
-            launch(&team, duty.0);
+            launch(&team, duty.tag);
         }
-        let region = if size > 1 { team.plan().body.function as usize } else { duty.1 };
-        worker::set_duty((team.gang(), region));
+        let region = if size > 1 { team.plan().body.function as usize } else { duty.region };
+        worker::set_duty(Duty { tag: team.gang(), region });
         if size > 1 && team.kind == TeamKind::Ults {
             spawn::yield_to_older();
         }

@@ -9,6 +9,7 @@ use core::sync::atomic::Ordering;
 
 use ult::sched::Job;
 use ult::watch;
+use ult::worker::{self, Duty};
 
 use super::super::affinity::hint;
 
@@ -198,9 +199,9 @@ unsafe fn run_late_job(data: *mut ()) {
     let duty = unsafe {
         let thread: *const Thread = (*data.cast::<Task>()).thread();
         let team = (*thread).team();
-        (team.gang(), team.plan().body.function as usize)
+        Duty { tag: team.gang(), region: team.plan().body.function as usize }
     };
-    ult::worker::set_duty(duty);
+    worker::set_duty(duty);
     // SAFETY: as the caller promises. The thread lasts as said above.
     let (thread, task) = unsafe { begin_jobs(data) };
     let mut next = Some(task);
@@ -208,7 +209,7 @@ unsafe fn run_late_job(data: *mut ()) {
         next = execute(thread, task, false, 0).and_then(|ready| run_next::follow_late(thread, ready));
     }
     thread.team().notify_closer();
-    ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
+    worker::set_duty(Duty::NONE);
 }
 
 /// Runs a task that [`crate::queue::find()`] has found; other tasks may follow it. Then notifies the closer
@@ -279,7 +280,7 @@ fn execute_as<const WATCHED: bool>(
     if WATCHED {
         tools::task::ended(&thread, task_ref, || status_at_end(task_ref, finished));
     }
-    ult::worker::set_locals(before);
+    worker::set_locals(before);
     if finished {
         // SAFETY: the body is done, and only this code ends it.
         return unsafe { finish::<WATCHED>(thread, task) };

@@ -13,10 +13,9 @@ use core::ffi::c_char;
 use core::ops::Range;
 use core::ptr;
 
-use ult::gang::GangTag;
 use ult::sched::Spin;
 use ult::sys::arch::FpState;
-use ult::worker::{Locals, Worker};
+use ult::worker::{Duty, Locals, Worker};
 
 use super::record::Team;
 use crate::affinity::assign::PlaceAssignment;
@@ -158,7 +157,8 @@ pub struct Strict {
 pub struct ForkedRegion {
     pub(crate) team: Box<Team>,
     pub(crate) outer: Locals,
-    pub(crate) duty: (GangTag, usize),
+    /// That of the forking thread outside of the region.
+    pub(crate) duty: Duty,
     /// Number of threads counted against the contention group's limit.
     pub(crate) counted: u32,
     /// Number of stacks promised to the region's threads, see [`crate::stacks`].

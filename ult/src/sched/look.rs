@@ -31,8 +31,8 @@ use super::next::Next;
 use super::order::{
     AFTER_JOB, AFTER_ULT, BEFORE_SLEEP, HELD_BACK, NEW_FIRST, NORMAL, Source, YIELD, YIELD_URGENT,
 };
-use super::request::{Job, SearchScope};
-use super::suspended::context::SuspendedContext;
+use super::request::SearchScope;
+use super::suspended::context::{SoughtJob, SuspendedContext};
 use super::{desk, returning};
 use crate::deque::Steal;
 use crate::gang::{GangTag, eligible};
@@ -44,7 +44,6 @@ use crate::sys::arch;
 use crate::topology::distance;
 use crate::victim::VictimPolicy;
 use crate::worker::record::Worker;
-use crate::worker::role::Role;
 use crate::worker::table;
 use crate::worker::thread_mode::ThreadMode;
 
@@ -131,8 +130,8 @@ fn resume(entry: Option<SuspendedContext>) -> Option<Next> {
 }
 
 #[inline(always)]
-fn run((job, role): (Job, Role)) -> Next {
-    Next::Run(job, role)
+fn run(sought: SoughtJob) -> Next {
+    Next::Run(sought.job, sought.role)
 }
 
 // ---- situations -------------------------------------------------------------

@@ -112,13 +112,13 @@ pub use yielding::{
 mod tests {
     use super::*;
     use crate::gang::GangTag;
-    use crate::worker;
+    use crate::worker::{self, Duty};
     use core::cell::Cell;
     use core::time::Duration;
     use std::time::Instant;
 
-    const fn gang(id: i64) -> (GangTag, usize) {
-        (GangTag { id, level: 0 }, 0)
+    const fn gang(id: i64) -> Duty {
+        Duty { tag: GangTag { id, level: 0 }, region: 0 }
     }
 
     /// A job of a younger gang: it waits until its condition is evaluated for the second time, and
@@ -149,7 +149,7 @@ mod tests {
                 worker::register_current();
                 worker::set_duty(gang(1));
                 wait(&Wait::until(&ready).seeking(&seek).spinning(spin));
-                worker::set_duty((GangTag::NONE, 0));
+                worker::set_duty(Duty::NONE);
                 assert!(went_on.get(), "{spin:?}");
             });
             alone.join().unwrap();

@@ -214,7 +214,7 @@ unsafe fn leave_to_its_stack(frame: SignalFrame, wants_alternate: bool, signal: 
             // The kernel thread has it.
             Some(stack) if context.uc_stack.ss_sp as usize == stack.start => false,
             Some(stack) if !stack.contains(frame.stack_pointer()) => {
-                frame.leave_on((stack.start, stack.start + stack.bytes), call_moved, signal)
+                frame.leave_on(stack.start..stack.start + stack.bytes, call_moved, signal)
             }
             // No alternate stack, none wanted, or on it already: below the interrupted code.
             _ => frame.leave_for(call_moved, signal),

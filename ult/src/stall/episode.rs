@@ -141,6 +141,15 @@ impl Heir {
     }
 }
 
+/// The times of a look, before the notes begin anew.
+#[derive(Clone, Copy)]
+struct PastLook {
+    /// Time of the look, in nanoseconds; zero if there was none.
+    at: u64,
+    /// The thread's processor time at the look, in nanoseconds.
+    ran: u64,
+}
+
 /// Looks in a row that agree.
 #[derive(Clone, Copy)]
 struct Run {
@@ -215,7 +224,7 @@ impl Episode {
         }
         let switch_count = watched.switch_count();
         if !watched.is_user() || self.at == 0 || switch_count != self.switch_count {
-            let before = (self.at, self.ran);
+            let before = PastLook { at: self.at, ran: self.ran };
             self.restart(switch_count, tid, now);
             if regions::is_known_computer(watched.region()) {
                 self.period = COMPUTING_PERIOD_NANOS;
@@ -242,12 +251,12 @@ impl Episode {
 
     /// Asks the handler at once about a worker that has moved in a region that was seen spinning.
     /// More often than not, such a worker spins again by now, and the handler knows the loop. The
-    /// thread must have run through the time since the last look.
-    fn expect_a_spin(&mut self, watched: &'static Watched, aim: &Aim, (at, ran): (u64, u64)) {
-        let known = at != 0 && watched.is_user() && watched.expects_a_spin();
+    /// thread must have run through the time since the look `before`.
+    fn expect_a_spin(&mut self, watched: &'static Watched, aim: &Aim, before: PastLook) {
+        let known = before.at != 0 && watched.is_user() && watched.expects_a_spin();
         // ORDERING: Acquire pairs with the handler's Release: no signal is on its way.
         if known
-            && 2 * self.ran.saturating_sub(ran) >= self.at - at
+            && 2 * self.ran.saturating_sub(before.ran) >= self.at - before.at
             && watched.trap.pending.load(Acquire) == 0
         {
             // ORDERING: Relaxed; acquired above.

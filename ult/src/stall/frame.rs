@@ -21,6 +21,7 @@
 //! * Leaving the frame on the alternate stack and giving the kernel thread another one. It costs a
 //!   system call and a stack for each context that is switched out.
 use core::mem::offset_of;
+use core::ops::Range;
 use libc::{c_int, siginfo_t, ucontext_t};
 
 /// Bytes below the stack pointer that the code may use without moving it (System V ABI, 3.2.2).
@@ -88,58 +89,43 @@ impl SignalFrame {
     /// signal mask and the alternate stack that the context holds then.
     ///
     /// For that the frame is copied below the interrupted stack pointer. The result is false, with
-    /// nothing changed, if the frame is not the kernel's. It is also false if less than `room`
-    /// bytes would stay free between the copy and `lowest`, the lowest address of that stack.
+    /// nothing changed, if the frame is not the kernel's. It is also false if the copy would leave
+    /// less of the stack free than `limit` asks for.
     ///
     /// # Safety
-    /// Call it in the handler with this frame; the handler has nothing else to do. `lowest` belongs
-    /// to the stack that holds the interrupted stack pointer, and only the interrupted code uses
+    /// Call it in the handler with this frame; the handler has nothing else to do. `limit` is that
+    /// of the stack that holds the interrupted stack pointer, and only the interrupted code uses
     /// that stack. `leave` does not unwind.
-    pub(crate) unsafe fn leave(
-        self,
-        (lowest, room): (usize, usize),
-        leave: SignalLeave,
-        argument: usize,
-    ) -> bool {
+    pub(super) unsafe fn leave(self, limit: StackLimit, leave: SignalLeave, argument: usize) -> bool {
         // SAFETY: passed on.
         let interrupted = unsafe { (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] } as usize;
         // SAFETY: passed on.
-        unsafe { self.leave_below(interrupted - RED_ZONE, (lowest, room), leave, argument) }
+        unsafe { self.leave_below(interrupted - RED_ZONE, limit, leave, argument) }
     }
 
     /// [`SignalFrame::leave`] for a handler of the program that wants the alternate stack of its
-    /// thread, which is not the kernel thread's. That stack reaches from `lowest` up to `top`.
+    /// thread, which is not the kernel thread's. `stack` is the range of that stack's addresses.
     ///
     /// # Safety
     /// As for [`SignalFrame::leave`]; that stack is not in use.
-    pub(crate) unsafe fn leave_on(
-        self,
-        (lowest, top): (usize, usize),
-        leave: SignalLeave,
-        argument: usize,
-    ) -> bool {
+    pub(crate) unsafe fn leave_on(self, stack: Range<usize>, leave: SignalLeave, argument: usize) -> bool {
+        let limit = StackLimit { lowest: stack.start, room: 0 };
         // SAFETY: passed on.
-        unsafe { self.leave_below(top, (lowest, 0), leave, argument) }
+        unsafe { self.leave_below(stack.end, limit, leave, argument) }
     }
 
     /// [`SignalFrame::leave`] with the copy of the frame below `top`.
     ///
     /// # Safety
     /// As for [`SignalFrame::leave`]; from `top` on downwards the stack is not in use.
-    unsafe fn leave_below(
-        self,
-        top: usize,
-        (lowest, room): (usize, usize),
-        leave: SignalLeave,
-        argument: usize,
-    ) -> bool {
+    unsafe fn leave_below(self, top: usize, limit: StackLimit, leave: SignalLeave, argument: usize) -> bool {
         // SAFETY: passed on.
-        let Some(start) = (unsafe { move_below(self.info, self.context, top, (lowest, room)) }) else {
+        let Some(start) = (unsafe { move_below(self.info, self.context, top, limit) }) else {
             return false;
         };
         // SAFETY: the stack pointer moves to the position where the kernel had put the original's:
-        // to the return address, below which all is free down to `room`. The frames of the handler
-        // on the alternate stack are given up.
+        // to the return address, below which the stack is free, as far as `limit` says. The frames
+        // of the handler on the alternate stack are given up.
         unsafe {
             core::arch::asm!(
                 "mov rsp, {start}",
@@ -171,8 +157,9 @@ impl SignalFrame {
             alternate.ss_flags & libc::SS_DISABLE == 0
                 && address.wrapping_sub(alternate.ss_sp as usize) <= alternate.ss_size
         };
+        let limit = StackLimit { lowest: 0, room: 0 };
         // SAFETY: passed on.
-        is_on(self.context as usize) && !is_on(sp) && unsafe { self.leave((0, 0), leave, argument) }
+        is_on(self.context as usize) && !is_on(sp) && unsafe { self.leave(limit, leave, argument) }
     }
 
     /// Ends a system call that the kernel has rewound in order to make it again after the handler.
@@ -221,14 +208,14 @@ unsafe fn move_below(
     info: *const siginfo_t,
     context: *mut ucontext_t,
     top: usize,
-    (lowest, room): (usize, usize),
+    limit: StackLimit,
 ) -> Option<usize> {
     // SAFETY: passed on.
     let frame = unsafe { SignalExtent::of(info, context) }?;
     let start = top.checked_sub(frame.length)?;
     // The copy is a multiple of the alignment away from the original.
     let start = start - start.wrapping_sub(frame.start) % ALIGNMENT;
-    if start.checked_sub(room)? < lowest {
+    if start.checked_sub(limit.room)? < limit.lowest {
         return None;
     }
     // SAFETY: the destination lies in the interrupted code's stack, below all that the code uses,
@@ -249,6 +236,15 @@ unsafe fn move_below(
 pub(crate) struct SignalFrame {
     pub(crate) info: *mut siginfo_t,
     pub(crate) context: *mut ucontext_t,
+}
+
+/// How far down a stack the copy of a frame may reach.
+#[derive(Clone, Copy)]
+pub(super) struct StackLimit {
+    /// The lowest address of the stack.
+    pub(super) lowest: usize,
+    /// Number of bytes that stay free between `lowest` and the copy.
+    pub(super) room: usize,
 }
 
 /// The flag of `sigaction` with which the handler runs on the alternate stack. Given: by the

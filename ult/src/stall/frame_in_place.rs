@@ -2,6 +2,7 @@
 //! yet: the handler runs on the interrupted code's stack, and leaves from there.
 //!
 //! What may not live here: the decision to leave ([`super::signal`]).
+use core::ops::Range;
 use libc::{siginfo_t, ucontext_t};
 
 /// The arguments of a handler.
@@ -9,6 +10,16 @@ use libc::{siginfo_t, ucontext_t};
 pub(crate) struct SignalFrame {
     pub(crate) info: *mut siginfo_t,
     pub(crate) context: *mut ucontext_t,
+}
+
+/// How far down a stack the copy of a frame may reach.
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "no frame is copied here")]
+pub(super) struct StackLimit {
+    /// The lowest address of the stack.
+    pub(super) lowest: usize,
+    /// Number of bytes that stay free between `lowest` and the copy.
+    pub(super) room: usize,
 }
 
 /// The flag of `sigaction` with which the handler runs on the alternate stack: none here. Derived:
@@ -23,7 +34,7 @@ impl SignalFrame {
     ///
     /// # Safety
     /// Call it in the handler with this frame; the handler has nothing else to do.
-    pub(crate) unsafe fn leave(self, _: (usize, usize), leave: SignalLeave, argument: usize) -> bool {
+    pub(super) unsafe fn leave(self, _: StackLimit, leave: SignalLeave, argument: usize) -> bool {
         // SAFETY: as the caller says.
         unsafe { leave(argument, self.context, self.info) };
         true
@@ -41,7 +52,7 @@ impl SignalFrame {
     ///
     /// # Safety
     /// There is no condition here.
-    pub(crate) unsafe fn leave_on(self, _: (usize, usize), _: SignalLeave, _: usize) -> bool {
+    pub(crate) unsafe fn leave_on(self, _: Range<usize>, _: SignalLeave, _: usize) -> bool {
         false
     }
 

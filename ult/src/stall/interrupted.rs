@@ -97,7 +97,7 @@ unsafe fn called(
     else {
         return elsewhere;
     };
-    now.is_of_caller((caller.ip, caller.sp), gets_on);
+    now.is_of_caller(caller.ip, caller.sp, gets_on);
     (caller, if kind == CalledFunction::Leaf { InterruptedCode::Leaf } else { InterruptedCode::Allocator })
 }
 

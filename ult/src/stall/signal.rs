@@ -43,7 +43,7 @@ use crate::signals::{kernel, mask, queue};
 use crate::sys::arch;
 use crate::tls_block::record::TlsBlock;
 
-use super::frame::{self, SignalFrame};
+use super::frame::{self, SignalFrame, StackLimit};
 use super::hooks::{TALLY, count, hooks, lowest_of_stack, signal_hooks};
 use super::interrupted::{HANDLER_ROOM_BYTES, InterruptedCode, has_room, place};
 use super::spin::{self, Motion, StallSample};
@@ -309,9 +309,9 @@ struct Left {
 /// # Safety
 /// Call it at the end of the handler with this frame.
 unsafe fn leave(Left { watched, lowest }: Left, frame: SignalFrame) {
+    let limit = StackLimit { lowest, room: HANDLER_ROOM_BYTES };
     // SAFETY: as the caller says; the running context's own stack begins at `lowest`.
-    let stays =
-        unsafe { !frame.leave((lowest, HANDLER_ROOM_BYTES), leave_there, ptr::from_ref(watched) as usize) };
+    let stays = unsafe { !frame.leave(limit, leave_there, ptr::from_ref(watched) as usize) };
     if stays {
         // ORDERING: Relaxed; the watcher's next look may take this verdict or miss it.
         watched.trap.verdict.store(SampleVerdict::Elsewhere as u32, Relaxed);

@@ -110,7 +110,7 @@ impl StallSample {
 
     /// Makes this a sample of the calling code at `ip` with `sp`, which has called the interrupted
     /// code. `gets_on`: the call has moved bytes.
-    pub(super) fn is_of_caller(&mut self, (ip, sp): (usize, usize), gets_on: bool) {
+    pub(super) fn is_of_caller(&mut self, ip: usize, sp: usize, gets_on: bool) {
         (self.inside, self.ip, self.sp, self.gets_on) = (self.ip, ip, sp, gets_on);
     }
 
@@ -281,7 +281,7 @@ mod tests {
     /// those of other samples.
     fn in_call(ip: usize, changed: usize) -> StallSample {
         let mut s = at(0x9000 + changed, REGISTERS);
-        s.is_of_caller((ip, 0x1000), false);
+        s.is_of_caller(ip, 0x1000, false);
         s.kept[..changed].fill(9);
         s
     }

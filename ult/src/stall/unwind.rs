@@ -17,6 +17,8 @@
 //!   older C libraries it waits for the loader's lock.
 //! * Words on the stack that look like return addresses. If the caller is not the program, code
 //!   that the handler leaves may never be resumed, so a guess is not enough.
+use core::ops::Range;
+
 use super::spin::KEPT;
 use crate::sys::objects::LoadedObject;
 
@@ -107,7 +109,7 @@ pub(super) unsafe fn step(
     let mut rules = Rules::NONE;
     // SAFETY: as above; the bounds are the entries' own.
     unsafe {
-        rules.run(common.instructions, &common, usize::MAX)?;
+        rules.run(common.instructions.clone(), &common, usize::MAX)?;
         rules.initial = rules.rows;
         rules.run(entry.instructions, &common, sought - entry.start)?;
     }
@@ -219,8 +221,8 @@ impl Rules {
     ///
     /// # Safety
     /// The bytes are mapped.
-    unsafe fn run(&mut self, (start, end): (usize, usize), common: &Common, until: usize) -> Option<()> {
-        let mut bytes = Bytes { at: start, end };
+    unsafe fn run(&mut self, instructions: Range<usize>, common: &Common, until: usize) -> Option<()> {
+        let mut bytes = Bytes { at: instructions.start, end: instructions.end };
         let mut location = 0_usize;
         while !bytes.is_empty() {
             // SAFETY: as the caller says.
@@ -331,14 +333,16 @@ impl Rules {
 struct UnwindEntry {
     start: usize,
     length: usize,
-    instructions: (usize, usize),
+    /// Addresses of its instructions, see [`Rules::run`].
+    instructions: Range<usize>,
 }
 
 /// The common part of the descriptions of many functions.
 struct Common {
     code: u64,
     data: i64,
-    instructions: (usize, usize),
+    /// Addresses of its instructions, see [`Rules::run`].
+    instructions: Range<usize>,
 }
 
 /// Encoding of a word: as an offset from its own address, signed, four bytes (`DW_EH_PE_pcrel |
@@ -400,7 +404,7 @@ unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(UnwindEnt
         }
         let more = bytes.unsigned()? as usize;
         bytes.skip(more)?;
-        Some((UnwindEntry { start, length: covers, instructions: (bytes.at, bytes.end) }, common))
+        Some((UnwindEntry { start, length: covers, instructions: bytes.at..bytes.end }, common))
     }
 }
 
@@ -424,7 +428,7 @@ unsafe fn read_common(at: usize) -> Option<Common> {
             return None;
         }
         let more = bytes.unsigned()? as usize;
-        let instructions = (bytes.at + more, bytes.end);
+        let instructions = bytes.at + more..bytes.end;
         for letter in text + 1.. {
             match *(letter as *const u8) {
                 0 => break,

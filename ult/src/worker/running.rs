@@ -15,27 +15,41 @@ use super::record::Worker;
 use super::role::Role;
 use super::words::{WORD_WORKER, here, word};
 
+/// The gang and the region that a context runs for.
+#[derive(Clone, Copy)]
+pub struct Duty {
+    /// The gang.
+    pub tag: GangTag,
+    /// Code address of the parallel region; zero for none.
+    pub region: usize,
+}
+
+impl Duty {
+    /// That of a context outside of all gangs and regions.
+    pub const NONE: Duty = Duty { tag: GangTag::NONE, region: 0 };
+}
+
 /// The gang and the region that the running context runs for.
-pub fn duty() -> (GangTag, usize) {
+pub fn duty() -> Duty {
     let worker = here();
     // SAFETY: own kernel thread.
     let role = unsafe { (*worker.own()).role };
-    (role.tag, role.region)
+    Duty { tag: role.tag, region: role.region }
 }
 
 /// Changes the gang and the region that the running context runs for; a switch point for the stall
 /// monitor.
-pub fn set_duty((tag, region): (GangTag, usize)) {
+pub fn set_duty(duty: Duty) {
     let worker = here();
     // SAFETY: own kernel thread.
     unsafe {
         let role = &mut (*worker.own()).role;
-        role.tag = tag;
-        role.region = region;
+        role.tag = duty.tag;
+        role.region = duty.region;
     }
-    worker.per_switch.urgency.set_running(tag);
+    worker.per_switch.urgency.set_running(duty.tag);
     worker.watched.pass();
-    worker.watched.set_region(region);
+    worker.watched.set_region(duty.region);
 }
 
 /// Does the running code run with its kernel thread's own storage, and not with a borrowed block?

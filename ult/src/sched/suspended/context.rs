@@ -43,6 +43,15 @@ pub(crate) struct SuspendedContext {
     pub(super) interrupted: bool,
 }
 
+/// A job that a suspended context has sought.
+#[derive(Clone, Copy)]
+pub(crate) struct SoughtJob {
+    /// The job.
+    pub(crate) job: Job,
+    /// The role of the context, in which the job runs.
+    pub(crate) role: Role,
+}
+
 /// The resume rank of a context that could run and lets others run first. Derived: the largest
 /// number, so that all other resume ranks come first.
 pub(super) const RANK_OF_YIELDING: u32 = u32::MAX;

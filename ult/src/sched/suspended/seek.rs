@@ -3,10 +3,9 @@
 //! What may not live here: which contexts can be resumed ([`super`]).
 
 use super::SuspendedContexts;
-use super::context::SuspendedContext;
+use super::context::{SoughtJob, SuspendedContext};
 use crate::gang::GangTag;
-use crate::sched::request::{Job, SearchScope};
-use crate::worker::role::Role;
+use crate::sched::request::SearchScope;
 use crate::worker::thread_mode::ThreadMode;
 
 impl SuspendedContexts {
@@ -31,12 +30,13 @@ impl SuspendedContexts {
     /// A job for one of the contexts that may start a job, except contexts of the thread `except`.
     /// In the scope [`SearchScope::Own`], only contexts in the window of the last
     /// [`SuspendedContexts::best_ready_in_window`] are asked.
-    pub(crate) fn seek(&self, scope: SearchScope, except: *const ThreadMode) -> Option<(Job, Role)> {
+    pub(crate) fn seek(&self, scope: SearchScope, except: *const ThreadMode) -> Option<SoughtJob> {
         let may = |entry: &&SuspendedContext| entry.role.thread != except;
         match scope {
-            SearchScope::Own => {
-                self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(scope)?, entry.role)))
-            }
+            SearchScope::Own => self
+                .seekers_in_window()
+                .filter(may)
+                .find_map(|entry| Some(SoughtJob { job: entry.seek(scope)?, role: entry.role })),
             _ => self.ask_each_team(self.seekers().filter(may), scope),
         }
     }
@@ -44,19 +44,19 @@ impl SuspendedContexts {
     /// Finds a job that may run before a ready context of `gang` is resumed. The job is for a
     /// context of `gang`, or for one that [`SuspendedContexts::may_go_on`] allows. The bound for
     /// that call is the stricter one of `gang` and the strictest gang of this worker.
-    pub(crate) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
+    pub(crate) fn seek_before(&self, gang: GangTag) -> Option<SoughtJob> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
         let own = self
             .seekers_in_window()
             .filter(may)
-            .find_map(|entry| Some((entry.seek(SearchScope::Own)?, entry.role)));
+            .find_map(|entry| Some(SoughtJob { job: entry.seek(SearchScope::Own)?, role: entry.role }));
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
     /// A job from the queues of other threads. Of the contexts at one synchronization point only
     /// one seeks, because all of them would search the same queues.
-    pub(crate) fn seek_elsewhere(&self) -> Option<(Job, Role)> {
+    pub(crate) fn seek_elsewhere(&self) -> Option<SoughtJob> {
         self.seek_elsewhere_for(|_| true)
     }
 
@@ -66,24 +66,24 @@ impl SuspendedContexts {
         &self,
         mut seekers: impl Iterator<Item = &'a SuspendedContext>,
         scope: SearchScope,
-    ) -> Option<(Job, Role)> {
+    ) -> Option<SoughtJob> {
         let mut asked = core::ptr::null();
         seekers.find_map(|entry| {
             let team = entry.answers_for();
             if !team.is_null() && core::mem::replace(&mut asked, team) == team {
                 return None;
             }
-            Some((entry.seek(scope)?, entry.role))
+            Some(SoughtJob { job: entry.seek(scope)?, role: entry.role })
         })
     }
 
-    fn seek_elsewhere_for(&self, may: impl Fn(&&SuspendedContext) -> bool) -> Option<(Job, Role)> {
+    fn seek_elsewhere_for(&self, may: impl Fn(&&SuspendedContext) -> bool) -> Option<SoughtJob> {
         self.ask_each_team(self.seekers_in_window().filter(may), SearchScope::Steal)
     }
 
     /// A job for the newest context, without a search of the others.
-    pub(crate) fn seek_newest(&self, scope: SearchScope) -> Option<(Job, Role)> {
+    pub(crate) fn seek_newest(&self, scope: SearchScope) -> Option<SoughtJob> {
         let entry = self.entries.last()?;
-        entry.seek(scope).map(|job| (job, entry.role))
+        entry.seek(scope).map(|job| SoughtJob { job, role: entry.role })
     }
 }
