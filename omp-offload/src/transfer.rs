@@ -264,8 +264,8 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     // ORDERING: Relaxed; a limit that need not be exact.
     let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= most_waiting() || reduces;
     let own = here.thread.own();
-    own.at_devices.update(|waits| waits + 1);
-    own.reduces.update(|waits| waits + u32::from(reduces));
+    own.waits.at_devices.update(|waits| waits + 1);
+    own.waits.reduces.update(|waits| waits + u32::from(reduces));
     let is_notified = wake_on(Wake { call: wake, data: worker });
     match (starts_none, is_notified) {
         (false, true) => here.team().help_until(here.thread, ready),
@@ -273,8 +273,8 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
         (true, true) => here.team().wait_until(ready),
         (true, false) => here.team().wait_polling(ready),
     }
-    own.at_devices.update(|waits| waits - 1);
-    own.reduces.update(|waits| waits - u32::from(reduces));
+    own.waits.at_devices.update(|waits| waits - 1);
+    own.waits.reduces.update(|waits| waits - u32::from(reduces));
     // ORDERING: Relaxed; as above.
     WAITING.fetch_sub(1, Ordering::Relaxed);
 }

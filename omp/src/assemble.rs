@@ -86,7 +86,7 @@ pub fn assemble(here: CurrentThread, wanted: u32, region: usize) -> (Box<Team>, 
     };
     if is_outermost(here) {
         let keeps = team.kind != TeamKind::AssignedWorkers && may_share();
-        here.thread.own().kept_size.set(if keeps { size } else { 0 });
+        here.thread.own().forks.kept_size.set(if keeps { size } else { 0 });
     }
     (team, size)
 }
@@ -122,8 +122,8 @@ fn isolate_assigned(here: CurrentThread, wanted: u32) -> bool {
     let is_it = |team: &Team| {
         team.kind == TeamKind::AssignedWorkers && team.size() == wanted && team.is_of_this_process()
     };
-    own.kept_size.get() == 0
-        && own.teams.with(is_it, |team| {
+    own.forks.kept_size.get() == 0
+        && own.forks.teams.with(is_it, |team| {
             (1..wanted).filter_map(|num| team.thread(num)?.host()).for_each(pool::isolate);
         })
 }
@@ -132,7 +132,7 @@ fn isolate_assigned(here: CurrentThread, wanted: u32) -> bool {
 /// Then the next team must find their `threadprivate` variables again (5.2 §5.2), even if enough
 /// workers are free by now.
 fn keeps_sharing(here: CurrentThread, wanted: u32) -> bool {
-    worker::uses_tls_blocks() && here.thread.own().kept_size.get() == wanted
+    worker::uses_tls_blocks() && here.thread.own().forks.kept_size.get() == wanted
 }
 
 /// A team whose threads each have an assigned worker of the pool. It is a team of ULTs instead if
@@ -143,7 +143,7 @@ fn assigned(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     if missing > 0 {
         let mut workers = Vec::with_capacity(missing as usize);
         if !pool::lease(missing as usize, &mut workers) {
-            here.thread.own().teams.keep(team);
+            here.thread.own().forks.teams.keep(team);
             return as_ults(here, wanted);
         }
         house(&team, workers);
@@ -173,7 +173,7 @@ fn dedicated_worker(here: CurrentThread, num: u32) -> Option<&'static Worker> {
     if num == 0 || !storage::are_kept_apart() || !is_outermost(here) {
         return None;
     }
-    here.thread.own().tls_blocks.of_thread(num)?.take_dedicated_worker()
+    here.thread.own().forks.tls_blocks.of_thread(num)?.take_dedicated_worker()
 }
 
 fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
@@ -184,7 +184,7 @@ fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
         ult::signals::take_over();
         if is_outermost(here) {
             // Donors are started before the workers, which would take the processors from them.
-            here.thread.own().tls_blocks.prepare(wanted - 1);
+            here.thread.own().forks.tls_blocks.prepare(wanted - 1);
         }
     }
     pool::prepare(wanted as usize - 1);
@@ -210,7 +210,7 @@ fn take_kept(here: CurrentThread, kind: TeamKind) -> Option<Box<Team>> {
             KeptVerdict::Keep
         }
     };
-    here.thread.own().teams.take(judge)
+    here.thread.own().forks.teams.take(judge)
 }
 
 /// A team with room for `size` threads: one that the forking thread kept, or a new one.
@@ -299,12 +299,12 @@ fn keeps_storage(team: &Team) -> bool {
 /// Borrows the TLS blocks that [`kept`] gives out.
 fn prepare_kept(team: &Team) {
     // SAFETY: the caller is the forking thread, which the plan names.
-    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().tls_blocks.prepare(team.size() - 1);
+    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().forks.tls_blocks.prepare(team.size() - 1);
 }
 
 fn kept(team: &Team, num: u32) -> Option<&'static TlsBlock> {
     // SAFETY: the caller is the forking thread, which the plan names.
-    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().tls_blocks.of(num)
+    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().forks.tls_blocks.of(num)
 }
 
 /// Sets the TLS blocks with which the members of a team on kernel threads run in the region that is
@@ -359,8 +359,8 @@ fn complain_about_threads(wanted: usize, got: usize) {
 pub fn begin_member(thread: OwnThread, team: &Team) {
     let plan = team.plan();
     let own = thread.own();
-    own.constructs.set(0);
-    own.singles.set(0);
+    own.work.constructs.set(0);
+    own.work.singles.set(0);
     thread.note_inclusion();
     // SAFETY: the plan names the forking task, which is suspended in the region.
     unsafe { thread.implicit.begin_implicit(team, &thread, plan.parent_task, plan.icv) };
@@ -400,7 +400,7 @@ unsafe fn assigned_main(argument: *mut ()) {
             Call::Dismissal => break,
         };
     }
-    thread.own().teams.take_all().into_iter().for_each(dismiss);
+    thread.own().forks.teams.take_all().into_iter().for_each(dismiss);
     ult::sched::return_to(thread.worker());
     worker::set_locals(Locals::default());
     thread.team().leave_for_good(1);
@@ -675,7 +675,7 @@ pub fn dismiss(team: Box<Team>) {
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
         // SAFETY: the member has left; the part of thread 0 belongs to the forking thread, which is
         // the caller.
-        let inner = unsafe { thread.own_at_rest() }.teams.take_all();
+        let inner = unsafe { thread.own_at_rest() }.forks.teams.take_all();
         inner.into_iter().for_each(dismiss);
     }
     end_agents(&team);
@@ -688,7 +688,7 @@ pub fn end_agents(team: &Team) {
     calls::dismiss(team);
     for thread in team.agents().into_iter().flat_map(Agents::threads) {
         // SAFETY: the agent has left, and no thread calls another one.
-        let inner = unsafe { thread.own_at_rest() }.teams.take_all();
+        let inner = unsafe { thread.own_at_rest() }.forks.teams.take_all();
         inner.into_iter().for_each(dismiss);
     }
 }

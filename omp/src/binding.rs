@@ -36,7 +36,7 @@ pub fn assignment(
         bind_initial(here.thread);
     }
     let own = here.thread.own();
-    assign(policy, u32::try_from(own.place.get()).ok(), own.partition.get(), size)
+    assign(policy, u32::try_from(own.binding.place.get()).ok(), own.binding.partition.get(), size)
 }
 
 /// Lets an initial thread use all places. It is bound when it forks its first region, or asks where
@@ -44,7 +44,7 @@ pub fn assignment(
 /// program's own.
 pub fn begin_initial(thread: OwnThread) {
     if let Some(places) = &env::settings().binding.bound.places {
-        thread.own().partition.set(places.all());
+        thread.own().binding.partition.set(places.all());
     }
 }
 
@@ -52,13 +52,16 @@ pub fn begin_initial(thread: OwnThread) {
 fn bind_initial(thread: OwnThread) {
     let settings = env::settings();
     let own = thread.own();
-    if settings.initial.bind == ProcBind::False || own.place.get() >= 0 || own.partition.get().is_empty() {
+    if settings.initial.bind == ProcBind::False
+        || own.binding.place.get() >= 0
+        || own.binding.partition.get().is_empty()
+    {
         return;
     }
     if settings.binding.bound.reset {
-        own.unbound.replace(ult::topology::current_thread_cpus());
+        own.binding.unbound.replace(ult::topology::current_thread_cpus());
     }
-    bind(thread, 0, own.partition.get());
+    bind(thread, 0, own.binding.partition.get());
 }
 
 /// Binds the running thread if it is an initial one that has not been: what it is about to say
@@ -83,10 +86,10 @@ pub fn after_region(here: CurrentThread) {
         return return_to_place(here);
     }
     let own = here.thread.own();
-    if own.place.get() >= 0 && worker::move_to_place(NOWHERE) {
-        own.place.set(-1);
+    if own.binding.place.get() >= 0 && worker::move_to_place(NOWHERE) {
+        own.binding.place.set(-1);
         // A refusal leaves the thread where it is: nothing else can be done.
-        let _ = ult::kernel_state::bind_kernel_thread(&own.unbound.borrow());
+        let _ = ult::kernel_state::bind_kernel_thread(&own.binding.unbound.borrow());
     }
 }
 
@@ -107,8 +110,8 @@ pub fn bind_team(here: CurrentThread, primary: OwnThread, league: LeaguePlace) -
 /// Brings the running thread back to its own place when its teams have run on others.
 pub fn return_to_place(here: CurrentThread) {
     let own = here.thread.own();
-    if let Ok(place) = u32::try_from(own.place.get()) {
-        bind(here.thread, place, own.partition.get());
+    if let Ok(place) = u32::try_from(own.binding.place.get()) {
+        bind(here.thread, place, own.binding.partition.get());
     }
 }
 
@@ -130,7 +133,7 @@ pub fn bind_member(thread: OwnThread, plan: &Plan) {
 /// reading the environment.
 pub fn num_procs(thread: Option<OwnThread>) -> u32 {
     let Some(at_start) = env::settings_for_query().map(|settings| settings.num_procs) else { return 1 };
-    if thread.is_some_and(|thread| thread.own().place.get() >= 0) {
+    if thread.is_some_and(|thread| thread.own().binding.place.get() >= 0) {
         return at_start;
     }
     let now = ult::topology::num_current_thread_cpus() as u32;
@@ -174,7 +177,7 @@ fn worker_number(num: u32, size: u32, workers: u32) -> u32 {
 /// Without binding, threads inherit the forking thread's partition.
 fn inherit(thread: OwnThread, plan: &Plan) {
     if let Some(partition) = &plan.partition {
-        thread.own().partition.set(partition.clone());
+        thread.own().binding.partition.set(partition.clone());
     }
 }
 
@@ -206,11 +209,11 @@ pub fn is_to_display(here: CurrentThread, plan: &Plan, size: u32) -> bool {
     }
     if let Some(outer) = here.team().plan().parent().filter(|_| here.thread.num() == 0) {
         // SAFETY: thread 0 runs for its forking thread, which is suspended in the region.
-        unsafe { OwnThread::assume(outer) }.own().displayed.take();
+        unsafe { OwnThread::assume(outer) }.own().binding.displayed.take();
     }
     let state = Some((size, plan.places.clone()));
-    let before = here.thread.own().displayed.replace(state);
-    before != *here.thread.own().displayed.borrow()
+    let before = here.thread.own().binding.displayed.replace(state);
+    before != *here.thread.own().binding.displayed.borrow()
 }
 
 /// Says where a member of a team is that has just started a region, if the plan wants it.
@@ -222,8 +225,8 @@ pub fn display_member(thread: &Thread, plan: &Plan) {
 
 fn bind(thread: OwnThread, place: u32, partition: Range<u32>) {
     let own = thread.own();
-    own.partition.set(partition);
-    own.place.set(place as i32);
+    own.binding.partition.set(partition);
+    own.binding.place.set(place as i32);
     // The kernel thread follows, unless others run on it, too: threads of nested teams start
     // wherever a worker is free.
     let nested = thread.team().kind == TeamKind::Ults && thread.team().plan().active_around > 1;

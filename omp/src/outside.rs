@@ -95,9 +95,9 @@ fn loosely(here: CurrentThread, help: &dyn Fn(), alone: &dyn Fn()) {
     if waiting >= MOST_WAITING {
         alone();
     } else {
-        here.thread.own().loose.update(|loose| loose + 1);
+        here.thread.own().waits.loose.update(|loose| loose + 1);
         help();
-        here.thread.own().loose.update(|loose| loose - 1);
+        here.thread.own().waits.loose.update(|loose| loose - 1);
     }
     // ORDERING: Relaxed; as above.
     WAITING.fetch_sub(1, Ordering::Relaxed);

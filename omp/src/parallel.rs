@@ -251,7 +251,7 @@ impl ForkedRegion {
         }
         tools::region::primary_leaves(&self.team);
         primary.implicit.end_implicit();
-        self.team.reset(primary.own().constructs.get() != 0);
+        self.team.reset(primary.own().work.constructs.get() != 0);
         worker::set_duty(self.duty);
         worker::set_locals(self.outer);
         let here = CurrentThread::get();
@@ -265,7 +265,7 @@ impl ForkedRegion {
         if self.team.plan().places.is_some() {
             binding::after_region(here);
         }
-        here.thread.own().teams.keep(self.team);
+        here.thread.own().forks.teams.keep(self.team);
         if !is_in_target {
             offload::host_looks();
         }
@@ -386,7 +386,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     put(&mut plan.displays, false);
     put(&mut plan.device, outer.device);
     put(&mut plan.target_depth, outer.target_depth);
-    put(&mut plan.partition, has_places.then(|| here.thread.own().partition.get()));
+    put(&mut plan.partition, has_places.then(|| here.thread.own().binding.partition.get()));
 }
 
 /// Writes a value only if it differs from that of the last region. An unchanged value stays in the

@@ -137,11 +137,11 @@ fn leave() {
     assemble::end_agents(team);
     team.await_visitors();
     tools::region::root_ends(here);
-    let kept = here.thread.own().teams.take_all();
+    let kept = here.thread.own().forks.teams.take_all();
     for inner in kept {
         assemble::dismiss(inner);
     }
-    here.thread.own().tls_blocks.give_back();
+    here.thread.own().forks.tls_blocks.give_back();
     here.task.end_implicit();
     worker::set_locals(worker::Locals::default());
     team.free_members();

@@ -32,9 +32,9 @@ pub fn let_others_run() {
 #[inline]
 pub fn let_others_run_now_and_then(thread: OwnThread) {
     if may_let_others_run(&thread) {
-        let in_vain = thread.own().in_vain.get();
+        let in_vain = thread.own().search.in_vain.get();
         if in_vain.left != 0 {
-            thread.own().in_vain.set(InVain { left: in_vain.left - 1, ..in_vain });
+            thread.own().search.in_vain.set(InVain { left: in_vain.left - 1, ..in_vain });
         } else {
             let_one_run(thread);
         }
@@ -57,8 +57,8 @@ fn may_let_others_run(thread: &Thread) -> bool {
 fn let_one_run(thread: OwnThread) {
     // SAFETY: a registered thread in the runtime, called by program code, without a lock.
     let went = unsafe { ult::sched::yield_from_program() };
-    let pause = if went { 0 } else { (2 * thread.own().in_vain.get().pause + 1).min(MOST_IN_VAIN) };
-    thread.own().in_vain.set(InVain { left: pause, pause });
+    let pause = if went { 0 } else { (2 * thread.own().search.in_vain.get().pause + 1).min(MOST_IN_VAIN) };
+    thread.own().search.in_vain.set(InVain { left: pause, pause });
 }
 
 /// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the

@@ -144,12 +144,12 @@ pub fn leaves_deque(task: &Task) {
 /// Notes that `thread` begins the pool task, or a part of it.
 pub fn begins(thread: OwnThread, task: &Task) {
     leaves_deque(task);
-    thread.own().begun.update(|begun| begun + 1);
+    thread.own().agent.begun.update(|begun| begun + 1);
 }
 
 /// Notes that `thread` has ended what it began.
 pub fn ends(thread: OwnThread) {
-    thread.own().begun.update(|begun| begun - 1);
+    thread.own().agent.begun.update(|begun| begun - 1);
 }
 
 /// The right to call an agent, held by a thread that is about to publish a pool task. Once the task
@@ -251,8 +251,8 @@ unsafe fn agent_main(argument: *mut ()) {
     let team = thread.team();
     thread.move_in(worker::register_current());
     let own = thread.own();
-    own.reducing.set(0);
-    own.at_work.set(true);
+    own.agent.reducing.set(0);
+    own.agent.at_work.set(true);
     heed_reductions(thread);
     let plan = team.plan();
     // SAFETY: the plan names the forking task, which is suspended in the region.
@@ -271,7 +271,7 @@ unsafe fn agent_main(argument: *mut ()) {
         throttle::leave_nothing(thread);
         group(team).leave_agent(&plan.icv);
     }
-    own.at_work.set(false);
+    own.agent.at_work.set(false);
     thread.implicit.end_implicit();
 }
 
@@ -350,7 +350,7 @@ impl Team {
     pub fn has_lost_agents(&self) -> bool {
         let is_at_work =
             // SAFETY: in this process no other thread uses them.
-            |thread: &Thread| unsafe { thread.own_at_rest() }.at_work.get();
+            |thread: &Thread| unsafe { thread.own_at_rest() }.agent.at_work.get();
         let were_at_work = |agents: &Agents| agents.threads().any(is_at_work);
         !self.is_of_this_process() && self.agents_of_any_process().is_some_and(were_at_work)
     }

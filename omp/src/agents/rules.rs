@@ -102,7 +102,7 @@ pub fn grant(here: CurrentThread, child: &Task, flags: TaskFlags) -> TaskFlags {
 /// its tasks may be in the middle of one another.
 pub fn reductions_open(here: CurrentThread) {
     if here.thread.is_agent() {
-        here.thread.own().reducing.update(|open| open + 1);
+        here.thread.own().agent.reducing.update(|open| open + 1);
         heed_reductions(here.thread);
     }
 }
@@ -112,14 +112,14 @@ pub fn reductions_open(here: CurrentThread) {
 pub fn reductions_end(here: CurrentThread) {
     if here.thread.is_agent() {
         // It is 0 if the program has begun a worksharing construct, which it must not.
-        here.thread.own().reducing.update(|open| open.saturating_sub(1));
+        here.thread.own().agent.reducing.update(|open| open.saturating_sub(1));
         heed_reductions(here.thread);
     }
 }
 
 pub(super) fn heed_reductions(agent: OwnThread) {
     agent.note_inclusion();
-    let reduces = agent.own().reducing.get() != 0;
+    let reduces = agent.own().agent.reducing.get() != 0;
     if reduces {
         agent.includes.set(true);
     }
@@ -131,7 +131,7 @@ pub(super) fn heed_reductions(agent: OwnThread) {
 /// ended could add to the same copy.
 #[inline]
 pub fn adds_alone(here: CurrentThread) -> bool {
-    here.thread.is_agent() && here.thread.own().reducing.get() != 0
+    here.thread.is_agent() && here.thread.own().agent.reducing.get() != 0
 }
 
 /// The number of threads for which a taskloop of the running task makes tasks.

@@ -30,7 +30,7 @@ pub fn begin(thread: OwnThread, task: OwnedTask, more: &dyn Fn() -> bool) -> Job
     let more = unsafe {
         core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more)
     };
-    let helping = &thread.own().helping;
+    let helping = &thread.own().search.helping;
     helping.set(Helping { number: helping.get().number.wrapping_add(1), more: Some(more) });
     life::job(thread, task)
 }
@@ -50,7 +50,7 @@ fn has_its_fill(thread: OwnThread) -> bool {
         return false;
     }
     let own = thread.own();
-    own.reduces.get() != 0 || own.at_devices.get() != 0 && !offload::has_room()
+    own.waits.reduces.get() != 0 || own.waits.at_devices.get() != 0 && !offload::has_room()
 }
 
 /// [`find`] for a member that has done its part of a region, and waits for the end of that region

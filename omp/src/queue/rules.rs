@@ -46,5 +46,5 @@ ult::seam! {
 /// the thread may start any task.
 #[inline]
 pub fn is_loose(thread: OwnThread) -> bool {
-    thread.own().loose.get() != 0
+    thread.own().waits.loose.get() != 0
 }

@@ -24,7 +24,7 @@ use crate::thread::record::Thread;
 
 /// Ends the wait for which `find` has found tasks.
 pub fn end_help(thread: OwnThread) {
-    let helping = &thread.own().helping;
+    let helping = &thread.own().search.helping;
     helping.set(Helping { number: helping.get().number.wrapping_add(1), more: None });
 }
 
@@ -32,7 +32,7 @@ pub fn end_help(thread: OwnThread) {
 /// finds, and when a wait ends. So if two calls return the same number, the wait that lasted at the
 /// first call still lasts at the second.
 pub fn help_number(thread: OwnThread) -> u32 {
-    thread.own().helping.get().number
+    thread.own().search.helping.get().number
 }
 
 /// Takes one more task for a wait, after a task that was found for this wait has ended. `number` is
@@ -46,7 +46,7 @@ pub fn help_number(thread: OwnThread) -> u32 {
 /// current number, neither has happened since. Hence the waiting context is still suspended on this
 /// worker, and its closure is alive.
 pub fn next_in_place(thread: OwnThread, number: u32) -> Option<OwnedTask> {
-    let helping = thread.own().helping.get();
+    let helping = thread.own().search.helping.get();
     let more = helping.more.filter(|_| helping.number == number)?;
     if !ult::sched::may_go_on_in_place(thread.team().sleepers()) {
         return None;
@@ -98,9 +98,9 @@ pub(super) fn for_agents(thread: OwnThread) -> Option<OwnedTask> {
         return None;
     }
     let newest = newest_tied(thread);
-    let mut seen = thread.own().seen.get();
+    let mut seen = thread.own().search.seen.get();
     let found = team_queue.take_pool(newest, &mut seen);
-    thread.own().seen.set(seen);
+    thread.own().search.seen.set(seen);
     taken(thread, found)
 }
 
@@ -113,7 +113,7 @@ pub(super) const RESUMED_TASKS_PER_SEARCH: u32 = 16;
 pub(super) fn urgent(thread: OwnThread) -> Option<OwnedTask> {
     let task = taken(thread, thread.team().team_queue().take_urgent(newest_tied(thread)))?;
     if task.flags().has(TaskFlags::BEGUN) {
-        thread.own().resumed.update(|resumed| resumed + 1);
+        thread.own().search.resumed.update(|resumed| resumed + 1);
     }
     Some(task)
 }
@@ -125,7 +125,7 @@ pub(super) fn urgent(thread: OwnThread) -> Option<OwnedTask> {
 /// again after each part. If such a task polls for the result of a task without a priority, each
 /// search would take the polling task again. The task without a priority would never start.
 pub(super) fn instead_of_the_same(thread: OwnThread) -> Option<OwnedTask> {
-    let resumed = &thread.own().resumed;
+    let resumed = &thread.own().search.resumed;
     if resumed.get() < RESUMED_TASKS_PER_SEARCH {
         return None;
     }
@@ -152,7 +152,7 @@ pub(super) fn far(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
             .or_else(|| if looks_in_vain(thread) { in_vain() } else { None });
     }
     steal(thread, patient)
-        .or_else(|| hinted(thread, hint::steal(&thread, thread.own().looks.get(), !patient)?))
+        .or_else(|| hinted(thread, hint::steal(&thread, thread.own().search.looks.get(), !patient)?))
         .or_else(|| {
             if looks_in_vain(thread) { clear_out(thread).or_else(|| steal(thread, false)) } else { None }
         })
@@ -177,8 +177,8 @@ pub(super) const LOOKS_BEFORE_CLEAR_OUT: u32 = 1024;
 /// thread clears out its deque ([`clear_out`]), as before a sleep.
 pub(super) fn looks_in_vain(thread: OwnThread) -> bool {
     let own = thread.own();
-    own.looks.set(own.looks.get().wrapping_add(1));
-    own.looks.get().is_multiple_of(LOOKS_BEFORE_CLEAR_OUT)
+    own.search.looks.set(own.search.looks.get().wrapping_add(1));
+    own.search.looks.get().is_multiple_of(LOOKS_BEFORE_CLEAR_OUT)
 }
 
 /// Takes the newest task of the thread's own deque, if the thread may start it. Otherwise the task
@@ -240,7 +240,7 @@ pub(super) fn steal(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
         return steal_from_agents(thread);
     }
     let start = first_victim(thread, team, size);
-    let looks = thread.own().spared.get() + 1;
+    let looks = thread.own().search.spared.get() + 1;
     let samples_deques = patient && size > LARGE_TEAM_THREADS;
     let spares = patient && !samples_deques && looks < LOOKS_AT_LONE_TASK;
     let mut has_spared = false;
@@ -260,11 +260,11 @@ pub(super) fn steal(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
         if spares && ready == 1 {
             has_spared = true;
         } else if let Some(task) = steal_from(thread, team, victim) {
-            thread.own().spared.set(0);
+            thread.own().search.spared.set(0);
             return Some(task);
         }
     }
-    thread.own().spared.set(if has_spared { looks } else { 0 });
+    thread.own().search.spared.set(if has_spared { looks } else { 0 });
     steal_from_agents(thread)
 }
 
@@ -387,7 +387,7 @@ pub(super) fn clear_out(thread: OwnThread) -> Option<OwnedTask> {
 /// Returns the number of the thread whose deque is searched first. If the distances between the
 /// processors differ, near threads are chosen more often than far ones.
 pub(super) fn first_victim(thread: OwnThread, team: &Team, size: u32) -> u32 {
-    let mut draw = thread.own().draw.borrow_mut();
+    let mut draw = thread.own().search.draw.borrow_mut();
     let (me, count) = (thread.num() as usize, size as usize);
     draw.keep_up(&thread.worker().site, me, count, |num| team.thread(num as u32)?.host()?.site.get());
     draw.victim(me, count) as u32

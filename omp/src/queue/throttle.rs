@@ -90,7 +90,7 @@ fn look_how_many(here: CurrentThread) {
         let at_once =
             !env::settings().ranks.task_aware_mpi && here.thread.team().team_queue().has_nothing_urgent();
         if env::settings().scheduling.task_throttling && at_once && !here.thread.is_agent() {
-            here.thread.own().saturated.set(true);
+            here.thread.own().search.saturated.set(true);
         } else if env::settings().scheduling.task_throttling {
             run_some(here, DEQUE_TASKS / 4);
             if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
@@ -110,14 +110,14 @@ fn look_how_many(here: CurrentThread) {
 /// task at once.
 #[inline(always)]
 pub fn is_saturated(thread: OwnThread) -> bool {
-    thread.own().saturated.get()
+    thread.own().search.saturated.get()
 }
 
 /// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until the deque
 /// is half empty, or until a task with a priority is ready.
 pub fn stays_saturated(thread: OwnThread) -> bool {
     let stays = thread.deque.len() >= DEQUE_TASKS / 2 && thread.team().team_queue().has_nothing_urgent();
-    thread.own().saturated.set(stays);
+    thread.own().search.saturated.set(stays);
     stays
 }
 
@@ -208,12 +208,12 @@ pub fn run_all(here: CurrentThread) {
                 break;
             }
             run_some(here, 1);
-            if thread.own().begun.get() != 0 {
+            if thread.own().agent.begun.get() != 0 {
                 break; // a task of the agent waits; `help_until` below runs other tasks meanwhile
             }
         }
     }
-    team.help_until(thread, &|| thread.own().begun.get() == 0);
+    team.help_until(thread, &|| thread.own().agent.begun.get() == 0);
 }
 
 /// Moves the tasks of a free agent's deque to the team queue when the agent ends.

@@ -26,6 +26,32 @@ use crate::worksharing::own::Dispatch;
 
 /// The part of a thread that only the thread itself touches.
 pub struct ThreadOwn {
+    /// The worksharing constructs that a thread has met.
+    pub work: ThreadWorksharing,
+    /// What a free agent is doing.
+    pub agent: AgentCounts,
+    /// How a thread looks for tasks, and what it has found out on the way.
+    pub search: TaskSearch,
+    /// Waits of a thread's tasks for what no task of the team does.
+    pub waits: OutsideWaits,
+    /// What a thread keeps for the regions that it forks.
+    pub forks: ThreadForks,
+    /// Where a thread is bound, and which places it may use.
+    pub binding: ThreadBinding,
+    /// Explicit tied tasks that this thread has started and not completed, oldest first. By the
+    /// task scheduling constraint each is a descendant of the one before it.
+    pub tied: Tied<Task>,
+    /// The floating-point mode in which the thread left the region; for a thread of a team of ULTs
+    /// that left before the region's end.
+    pub mode: Cell<FpState>,
+    /// Descriptors for tasks that this thread runs at once.
+    pub spares: Spares,
+    /// The node, with mutexes, of an undeferred task that LLVM's compiler is about to begin.
+    pub entered: Cell<Option<NonNull<Node>>>,
+}
+
+/// The worksharing constructs that a thread has met.
+pub struct ThreadWorksharing {
     /// Number of worksharing constructs with a shared descriptor that the thread has met in this
     /// region.
     pub constructs: Cell<u64>,
@@ -33,38 +59,26 @@ pub struct ThreadOwn {
     pub singles: Cell<u64>,
     /// The worksharing loop this thread is in.
     pub dispatch: Dispatch,
-    /// Teams kept for the regions that this thread forks.
-    pub teams: KeptTeams<Team>,
-    /// Size of the last outermost team that this thread forked, if that team's threads ran with
-    /// `tls_blocks`; otherwise 0.
-    pub kept_size: Cell<u32>,
-    /// TLS blocks of the threads 1, 2, … of the outermost teams that this thread forks.
-    pub tls_blocks: TlsBlocks,
-    /// Explicit tied tasks that this thread has started and not completed, oldest first. By the
-    /// task scheduling constraint each is a descendant of the one before it.
-    pub tied: Tied<Task>,
-    /// Number of waits of the thread's tasks for devices, see [`crate::extension::offload::has_room`].
-    pub at_devices: Cell<u32>,
-    /// The number of these waits during which the thread begins no task (`Flags::REDUCES`).
-    pub reduces: Cell<u32>,
-    /// Number of the thread's tasks that wait outside of the runtime while it runs others, see
-    /// `outside::is_loose`.
-    pub loose: Cell<u32>,
+    /// The path that the reduction in progress has taken.
+    pub reduction: Cell<ReductionPath>,
+}
+
+/// What a free agent is doing.
+pub struct AgentCounts {
     /// For a free agent: number of tasks, or parts of them, that it has begun and not ended.
     pub begun: Cell<u32>,
     /// For a free agent: number of taskgroups with reductions that its tasks have open.
     pub reducing: Cell<u32>,
     /// For a free agent: it has begun to search for tasks, and may have one.
     pub at_work: Cell<bool>,
-    /// The floating-point mode in which the thread left the region; for a thread of a team of ULTs
-    /// that left before the region's end.
-    pub mode: Cell<FpState>,
+}
+
+/// How a thread looks for tasks, and what it has found out on the way.
+pub struct TaskSearch {
     /// The generator that picks victims.
     pub draw: RefCell<Draw>,
     /// The wait whose tasks run in place, see `queue::next_in_place`.
     pub helping: Cell<Helping>,
-    /// Descriptors for tasks that this thread runs at once.
-    pub spares: Spares,
     /// The deque was full, and was not yet half empty at the last check, see `queue::is_saturated`.
     pub saturated: Cell<bool>,
     /// Number of searches in a row that left another thread's only task in that thread's deque.
@@ -77,8 +91,36 @@ pub struct ThreadOwn {
     pub looks: Cell<u32>,
     /// The tasks for free agents that the thread has passed over in the team queue.
     pub seen: Cell<TeamQueueSeen>,
+}
+
+/// Waits of a thread's tasks for what no task of the team does.
+pub struct OutsideWaits {
+    /// Number of waits of the thread's tasks for devices, see [`crate::extension::offload::has_room`].
+    pub at_devices: Cell<u32>,
+    /// The number of these waits during which the thread begins no task (`Flags::REDUCES`).
+    pub reduces: Cell<u32>,
+    /// Number of the thread's tasks that wait outside of the runtime while it runs others, see
+    /// `outside::is_loose`.
+    pub loose: Cell<u32>,
+}
+
+/// What a thread keeps for the regions that it forks.
+pub struct ThreadForks {
+    /// Teams kept for the regions that this thread forks.
+    pub teams: KeptTeams<Team>,
+    /// Size of the last outermost team that this thread forked, if that team's threads ran with
+    /// `tls_blocks`; otherwise 0.
+    pub kept_size: Cell<u32>,
+    /// TLS blocks of the threads 1, 2, … of the outermost teams that this thread forks.
+    pub tls_blocks: TlsBlocks,
     /// `num_threads`, `proc_bind`, … that LLVM's compiler pushed for the next region.
     pub pushed: Cell<Pushed>,
+    /// The region whose thread 0 this is, if a front forks and joins by separate calls.
+    pub region: Cell<Option<Box<ForkedRegion>>>,
+}
+
+/// Where a thread is bound, and which places it may use.
+pub struct ThreadBinding {
     /// The place to which this thread is bound; −1 if it is not bound.
     pub place: Cell<i32>,
     /// Size and places of the team that this thread forked last, if that team's affinity was
@@ -89,48 +131,46 @@ pub struct ThreadOwn {
     pub unbound: RefCell<Vec<usize>>,
     /// Places that this thread may use.
     pub partition: PlacePartition,
-    /// The region whose thread 0 this is, if a front forks and joins by separate calls.
-    pub region: Cell<Option<Box<ForkedRegion>>>,
-    /// The path that the reduction in progress has taken.
-    pub reduction: Cell<ReductionPath>,
-    /// The node, with mutexes, of an undeferred task that LLVM's compiler is about to begin.
-    pub entered: Cell<Option<NonNull<Node>>>,
 }
 
 impl ThreadOwn {
     /// For thread `num` of a team.
     pub(super) fn new(num: u32) -> Self {
         Self {
-            constructs: Cell::new(0),
-            singles: Cell::new(0),
-            dispatch: Dispatch::default(),
-            teams: KeptTeams::default(),
-            kept_size: Cell::new(0),
-            tls_blocks: TlsBlocks::default(),
+            work: ThreadWorksharing {
+                constructs: Cell::new(0),
+                singles: Cell::new(0),
+                dispatch: Dispatch::default(),
+                reduction: Cell::default(),
+            },
+            agent: AgentCounts { begun: Cell::new(0), reducing: Cell::new(0), at_work: Cell::new(false) },
+            search: TaskSearch {
+                draw: RefCell::new(Draw::new(u64::from(num))),
+                helping: Cell::default(),
+                saturated: Cell::new(false),
+                spared: Cell::new(0),
+                resumed: Cell::new(0),
+                in_vain: Cell::default(),
+                looks: Cell::new(0),
+                seen: Cell::new(TeamQueueSeen::NOTHING),
+            },
+            waits: OutsideWaits { at_devices: Cell::new(0), reduces: Cell::new(0), loose: Cell::new(0) },
+            forks: ThreadForks {
+                teams: KeptTeams::default(),
+                kept_size: Cell::new(0),
+                tls_blocks: TlsBlocks::default(),
+                pushed: Cell::default(),
+                region: Cell::new(None),
+            },
+            binding: ThreadBinding {
+                place: Cell::new(-1),
+                displayed: RefCell::default(),
+                unbound: RefCell::default(),
+                partition: PlacePartition::default(),
+            },
             tied: Tied::default(),
-            at_devices: Cell::new(0),
-            reduces: Cell::new(0),
-            loose: Cell::new(0),
-            begun: Cell::new(0),
-            reducing: Cell::new(0),
-            at_work: Cell::new(false),
             mode: Cell::new(arch::fp_state()),
-            draw: RefCell::new(Draw::new(u64::from(num))),
-            helping: Cell::default(),
             spares: Spares::default(),
-            saturated: Cell::new(false),
-            spared: Cell::new(0),
-            resumed: Cell::new(0),
-            in_vain: Cell::default(),
-            looks: Cell::new(0),
-            seen: Cell::new(TeamQueueSeen::NOTHING),
-            pushed: Cell::default(),
-            place: Cell::new(-1),
-            displayed: RefCell::default(),
-            unbound: RefCell::default(),
-            partition: PlacePartition::default(),
-            region: Cell::new(None),
-            reduction: Cell::default(),
             entered: Cell::new(None),
         }
     }

@@ -17,7 +17,7 @@ use crate::thread::current::CurrentThread;
 /// Cancels the innermost worksharing construct of the running thread.
 pub fn cancel_current_loop(here: CurrentThread) {
     let team = here.team();
-    match here.thread.own().dispatch.running(here) {
+    match here.thread.own().work.dispatch.running(here) {
         Some(share) => cancel_loop(share, team),
         None => team.cancel_construct(),
     }
@@ -34,7 +34,7 @@ ult::seam! {
 
 /// Has the innermost worksharing construct of the running thread been cancelled?
 pub fn is_current_cancelled(here: CurrentThread) -> bool {
-    match here.thread.own().dispatch.running(here) {
+    match here.thread.own().work.dispatch.running(here) {
         // ORDERING: Relaxed, as in `cancel_loop`.
         Some(share) => share.cancelled.load(Ordering::Relaxed),
         None => here.team().is_construct_cancelled(),

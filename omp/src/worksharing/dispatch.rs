@@ -169,7 +169,7 @@ ult::seam! {
 }
 
 fn constructs(here: CurrentThread) -> u64 {
-    here.thread.own().constructs.get()
+    here.thread.own().work.constructs.get()
 }
 
 /// Enters a loop. Every thread of the team calls this with the same arguments. `prepare` runs in
@@ -183,7 +183,7 @@ pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkSh
     });
     let team = here.team();
     let alone = team.size() == 1;
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     dispatch.share.set(share);
     dispatch.construct.set(construct);
     dispatch.phase.set(team.phase());
@@ -222,7 +222,7 @@ fn begin_alone(here: CurrentThread, what: &Loop) {
     check(what);
     tools::work::begins(|| (here, work_alone(what), what.space.trips));
     close(here);
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     dispatch.space.set(what.space);
     dispatch.schedule.set(what.schedule);
     dispatch.ordered.set(Ordered::No);
@@ -258,7 +258,7 @@ fn check(what: &Loop) {
 /// The next chunk of the loop that the thread is in, as iteration numbers; empty if none is left.
 #[inline(always)]
 pub fn next(here: CurrentThread) -> Range<u64> {
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     let Some(share) = dispatch.share() else { return dispatch.next_alone() };
     match dispatch.batch.reserve() {
         Some(reserve) => dispatch.next_reserved(here, share, reserve),
@@ -268,7 +268,7 @@ pub fn next(here: CurrentThread) -> Range<u64> {
 
 #[inline(never)]
 fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     if dispatch.ordered.get() == Ordered::PerChunk {
         super::ordered::end_chunk(here);
     }
@@ -299,22 +299,22 @@ ult::seam! {
 /// The iterations of the loop that the thread is in.
 #[inline(always)]
 pub fn space(here: CurrentThread) -> IterationSpace {
-    here.thread.own().dispatch.space.get()
+    here.thread.own().work.dispatch.space.get()
 }
 
 /// Leaves the loop that the thread is in, if there is one. Waits for no other thread.
 #[inline]
 pub fn close(here: CurrentThread) {
     let own = here.thread.own();
-    if own.dispatch.share.get().is_null() {
+    if own.work.dispatch.share.get().is_null() {
         return;
     }
-    own.dispatch.share.set(ptr::null());
-    own.dispatch.batch.end();
+    own.work.dispatch.share.set(ptr::null());
+    own.work.dispatch.batch.end();
     // Every construct closes the loop before it. For a loop that an earlier region left open,
     // `constructs` is 0 here: the ring was reset, so the loop is gone already.
-    let construct = own.dispatch.construct.get();
-    if construct < own.constructs.get() {
+    let construct = own.work.dispatch.construct.get();
+    if construct < own.work.constructs.get() {
         leave(here.thread.thread(), construct);
     }
 }

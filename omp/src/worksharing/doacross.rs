@@ -62,7 +62,7 @@ pub fn prepare(share: &WorkShare, dimensions: &[DoacrossDimension]) {
 /// Makes the thread's waits and posts refer to the doacross table of `share`. The thread has
 /// entered `share`.
 pub fn attach(here: CurrentThread, share: &'static WorkShare) {
-    let doacross = &here.thread.own().dispatch.doacross;
+    let doacross = &here.thread.own().work.dispatch.doacross;
     // ORDERING: Relaxed; the construct's sequence number has published the table.
     doacross.table.set(share.table.load(Ordering::Relaxed));
     doacross.share.set(share);
@@ -75,12 +75,12 @@ pub fn begin(here: CurrentThread, dimensions: &[DoacrossDimension]) {
     }
     let (construct, share) = enter(here, |share, _| prepare(share, dimensions));
     attach(here, share);
-    here.thread.own().dispatch.doacross.construct.set(construct);
+    here.thread.own().work.dispatch.doacross.construct.set(construct);
 }
 
 /// Leaves the construct of [`begin`].
 pub fn end(here: CurrentThread) {
-    let doacross = &here.thread.own().dispatch.doacross;
+    let doacross = &here.thread.own().work.dispatch.doacross;
     if !doacross.share.get().is_null() {
         let construct = doacross.construct.get();
         detach(here);
@@ -91,7 +91,7 @@ pub fn end(here: CurrentThread) {
 /// Detaches the thread from its table. Waits and posts then refer to no table.
 #[inline]
 pub fn detach(here: CurrentThread) {
-    let doacross = &here.thread.own().dispatch.doacross;
+    let doacross = &here.thread.own().work.dispatch.doacross;
     if !doacross.share.get().is_null() {
         doacross.share.set(ptr::null());
         doacross.table.set(ptr::null());
@@ -157,13 +157,13 @@ impl Flag {
 
 /// Number of dimensions of the doacross loop that the thread is in; 0 if it is in none.
 pub fn dimensions(here: CurrentThread) -> usize {
-    let table = here.thread.own().dispatch.doacross.table.get();
+    let table = here.thread.own().work.dispatch.doacross.table.get();
     // SAFETY: null or a table, whose first word is constant while the construct lasts.
     unsafe { table.as_ref() }.map_or(0, |n| *n as usize)
 }
 
 fn flag(here: CurrentThread, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
-    let doacross = &here.thread.own().dispatch.doacross;
+    let doacross = &here.thread.own().work.dispatch.doacross;
     // SAFETY: null, or an entry of the team's ring.
     let share = unsafe { doacross.share.get().as_ref() }?;
     let table = doacross.table.get();

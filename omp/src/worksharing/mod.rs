@@ -73,8 +73,8 @@ pub fn enter(
     }
     dispatch::close(here);
     let own = here.thread.own();
-    let k = own.constructs.get();
-    own.constructs.set(k + 1);
+    let k = own.work.constructs.get();
+    own.work.constructs.set(k + 1);
     let share = here.team().workshare(k);
     if !claim(share, k) {
         // ORDERING: Acquire, pairs with the Release stores of `sequence`.
@@ -217,8 +217,8 @@ pub fn single(here: CurrentThread) -> bool {
     if team.size() == 1 {
         return true;
     }
-    let k = own.singles.get();
-    own.singles.set(k + 1);
+    let k = own.work.singles.get();
+    own.work.singles.set(k + 1);
     let begun = &team.singles.0;
     // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes
     // nothing. The load comes first so that a late thread does not pull the cache line away from

@@ -29,6 +29,7 @@ pub fn start(here: CurrentThread) {
 fn id_of(here: CurrentThread) -> usize {
     here.thread
         .own()
+        .work
         .dispatch
         .share()
         .map_or(core::ptr::from_ref(here.team()).addr(), |share| core::ptr::from_ref(share).addr())
@@ -46,7 +47,7 @@ ult::seam! {
 /// Ends an `ordered` region. With [`Ordered::PerIteration`] the next iteration may begin its own.
 pub fn end(here: CurrentThread) {
     tools::mutex::release(ToolMutex::Ordered, id_of(here), || 0);
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     if dispatch.ordered.get() == Ordered::PerIteration {
         dispatch.bumped.set(true);
         pass_one(here);
@@ -56,7 +57,7 @@ pub fn end(here: CurrentThread) {
 /// Ends an iteration of an [`Ordered::PerIteration`] loop, with or without an `ordered` region in
 /// it.
 pub fn end_iteration(here: CurrentThread) {
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     if dispatch.ordered.get() != Ordered::PerIteration || dispatch.bumped.take() {
         return;
     }
@@ -67,14 +68,14 @@ pub fn end_iteration(here: CurrentThread) {
 /// Ends the thread's present chunk. Acts in an [`Ordered::PerChunk`] loop only.
 #[inline]
 pub fn end_chunk(here: CurrentThread) {
-    if here.thread.own().dispatch.ordered.get() == Ordered::PerChunk {
+    if here.thread.own().work.dispatch.ordered.get() == Ordered::PerChunk {
         pass_chunk(here);
     }
 }
 
 fn pass_chunk(here: CurrentThread) {
     await_iterations(here);
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     let Range { start, end } = dispatch.chunk.get();
     if start < end
         && let Some(share) = dispatch.share()
@@ -86,7 +87,7 @@ fn pass_chunk(here: CurrentThread) {
 
 /// The state of the loop, and the number of iterations that must be over before this thread's turn.
 fn next_iterations(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
-    let dispatch = &here.thread.own().dispatch;
+    let dispatch = &here.thread.own().work.dispatch;
     let chunk = dispatch.chunk.get();
     if dispatch.ordered.get() == Ordered::No || chunk.is_empty() {
         return None;

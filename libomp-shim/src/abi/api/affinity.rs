@@ -32,7 +32,7 @@ fn procs(place: c_int) -> &'static [usize] {
 
 /// The places that the running thread may use.
 fn partition() -> Range<u32> {
-    resolved().thread.own().partition.get()
+    resolved().thread.own().binding.partition.get()
 }
 
 /// The running thread, bound if it is to be.
@@ -61,7 +61,7 @@ routines! {
 
     /// `omp_get_place_num` (18.3.5): the place the running thread is bound to, −1 when it is not.
     fn omp_get_place_num() -> c_int {
-        resolved().thread.own().place.get()
+        resolved().thread.own().binding.place.get()
     }
 
     /// `omp_get_partition_num_places` (18.3.6).

@@ -33,9 +33,9 @@ routines! {
         }
         if kind == HARD {
             let own = here.thread.own();
-            own.teams.take_all().into_iter().for_each(assemble::dismiss);
-            own.tls_blocks.give_back();
-            own.kept_size.set(0);
+            own.forks.teams.take_all().into_iter().for_each(assemble::dismiss);
+            own.forks.tls_blocks.give_back();
+            own.forks.kept_size.set(0);
             ult::pool::renew::end_unused_threads();
         }
         0

@@ -134,7 +134,7 @@ fn body_of(function: *const (), arguments: *const *mut c_void, count: usize) -> 
 
 /// Takes the clauses that were pushed for the next region.
 fn pushed(here: CurrentThread) -> Pushed {
-    here.thread.own().pushed.take()
+    here.thread.own().forks.pushed.take()
 }
 
 fn fork(function: *const (), arguments: *const *mut c_void, count: usize) {
@@ -281,13 +281,13 @@ pub extern "C-unwind" fn __kmpc_serialized_parallel(location: Location, _gtid: c
     );
     let inner = CurrentThread::get();
     tools::region::called_by_program(inner);
-    inner.thread.own().region.set(Some(Box::new(region)));
+    inner.thread.own().forks.region.set(Some(Box::new(region)));
 }
 
 /// End of what [`__kmpc_serialized_parallel`] began.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_int) {
-    let region = CurrentThread::get().thread.own().region.take();
+    let region = CurrentThread::get().thread.own().forks.region.take();
     match region {
         Some(region) => region.end(),
         None => report::fatal("__kmpc_end_serialized_parallel without its beginning"),
@@ -298,7 +298,7 @@ pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_in
 
 /// Notes a clause of the next region.
 pub(super) fn push(set: impl FnOnce(&mut Pushed)) {
-    let pushed = &CurrentThread::get().thread.own().pushed;
+    let pushed = &CurrentThread::get().thread.own().forks.pushed;
     let mut clauses = pushed.get();
     set(&mut clauses);
     pushed.set(clauses);

@@ -39,7 +39,7 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
     // SAFETY: the compiler's location.
     let atomic = unsafe { flags_of(location) } & ATOMIC_AVAILABLE != 0;
     let way = choose(here, atomic, combine.is_some());
-    here.thread.own().reduction.set(way);
+    here.thread.own().work.reduction.set(way);
     match way {
         ReductionPath::Alone => {
             tools::work::reduction(ToolEndpoint::Begin);
@@ -108,7 +108,7 @@ ult::seam! {
 /// # Safety
 /// As the entry points below.
 unsafe fn end(location: Location, lock: *mut Lock) -> ReductionPath {
-    let way = CurrentThread::get().thread.own().reduction.take();
+    let way = CurrentThread::get().thread.own().work.reduction.take();
     if way == ReductionPath::Alone || way == ReductionPath::Critical || way == ReductionPath::Tree {
         tools::work::reduction(ToolEndpoint::End);
     }

@@ -197,14 +197,14 @@ unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_i
 unsafe extern "C" fn get_place_num() -> c_int {
     running().map_or(-1, |here| {
         binding::bind_if_initial(here);
-        here.thread.own().place.get()
+        here.thread.own().binding.place.get()
     })
 }
 
 unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> c_int {
     let Some(here) = running().filter(|_| env::settings().binding.bound.places.is_some()) else { return 0 };
     binding::bind_if_initial(here);
-    let partition = here.thread.own().partition.get();
+    let partition = here.thread.own().binding.partition.get();
     for (i, place) in partition.clone().enumerate().take(usize::try_from(size).unwrap_or(0)) {
         // SAFETY: the tool's array has room for `size` numbers.
         unsafe { nums.add(i).write(place as c_int) };

@@ -35,14 +35,14 @@ fn fork(function: OutlinedFunction, data: *mut c_void, num_threads: c_uint, what
     // It stays where it is while the region's threads use it; `GOMP_parallel_end` finds it in the
     // region's plan.
     let _ = Box::into_raw(combined);
-    CurrentThread::get().thread.own().region.set(Some(Box::new(region)));
+    CurrentThread::get().thread.own().forks.region.set(Some(Box::new(region)));
 }
 
 /// Joins the region that the last `_start` call of this thread forked.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_parallel_end() {
     let here = CurrentThread::get();
-    let region = here.thread.own().region.take();
+    let region = here.thread.own().forks.region.take();
     let Some(region) = region else {
         report::fatal("GOMP_parallel_end without GOMP_parallel_start; the program stops");
     };
