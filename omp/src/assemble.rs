@@ -64,6 +64,7 @@ use crate::team::plan::TeamKind;
 use crate::team::record::Team;
 use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
+use crate::tls_blocks::TlsBlocks;
 
 /// A team of one for the forking thread.
 pub fn serial_team(here: CurrentThread) -> Box<Team> {
@@ -173,7 +174,7 @@ fn dedicated_worker(here: CurrentThread, num: u32) -> Option<&'static Worker> {
     if num == 0 || !storage::are_kept_apart() || !is_outermost(here) {
         return None;
     }
-    here.thread.own().forks.tls_blocks.of_thread(num)?.take_dedicated_worker()
+    here.thread.own().forks.tls_blocks.of(num)?.take_dedicated_worker()
 }
 
 fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
@@ -198,7 +199,8 @@ fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     (team, wanted)
 }
 
-/// The newest team of this kind that the forking thread has kept, and that no member is in.
+/// The newest team of this kind that the forking thread has kept. A team of ULTs qualifies only when
+/// all its members have left. Teams of a parent process are forgotten on the way.
 #[inline(always)]
 fn take_kept(here: CurrentThread, kind: TeamKind) -> Option<Box<Team>> {
     let judge = |team: &Team| {
@@ -251,9 +253,8 @@ pub fn sow(team: &Team, outer: GangTag) {
     let plan = team.plan();
     let group = plan.root_worker.map_or(0, |root_worker| root_worker.group());
     let keeps = keeps_storage(team);
-    if keeps {
-        prepare_kept(team);
-    }
+    // `as_ults` has borrowed them.
+    let blocks = tls_blocks(team);
     team.count_all_present();
     let data = ptr::from_ref(team).cast_mut().cast();
     // SAFETY: this is the forking thread, and the ULTs of the last region have left (`take_team`).
@@ -268,7 +269,7 @@ pub fn sow(team: &Team, outer: GangTag) {
     };
     for num in 1..team.size() {
         let Some(thread) = team.thread(num) else { continue };
-        let tls_block = if keeps { kept(team, num) } else { None };
+        let tls_block = if keeps { blocks.of(num) } else { None };
         // SAFETY: as above.
         unsafe {
             thread.set_ult_start(UltStart {
@@ -296,15 +297,10 @@ fn keeps_storage(team: &Team) -> bool {
     team.plan().active_around == 1 && worker::uses_tls_blocks()
 }
 
-/// Borrows the TLS blocks that [`kept`] gives out.
-fn prepare_kept(team: &Team) {
+/// The TLS blocks of the thread that forks `team`, and calls this.
+fn tls_blocks(team: &Team) -> &TlsBlocks {
     // SAFETY: the caller is the forking thread, which the plan names.
-    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().forks.tls_blocks.prepare(team.size() - 1);
-}
-
-fn kept(team: &Team, num: u32) -> Option<&'static TlsBlock> {
-    // SAFETY: the caller is the forking thread, which the plan names.
-    unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().forks.tls_blocks.of(num)
+    &unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().forks.tls_blocks
 }
 
 /// Sets the TLS blocks with which the members of a team on kernel threads run in the region that is
@@ -315,11 +311,12 @@ pub fn clothe(team: &Team) {
     }
     // SAFETY: this is the forking thread, between regions.
     unsafe { team.plan_mut() }.keeps = true;
-    prepare_kept(team);
+    let blocks = tls_blocks(team);
+    blocks.prepare(team.size() - 1);
     for num in 1..team.size() {
         if let Some(thread) = team.thread(num) {
             // SAFETY: as above.
-            unsafe { thread.set_kept(kept(team, num)) };
+            unsafe { thread.set_kept(blocks.of(num)) };
         }
     }
 }

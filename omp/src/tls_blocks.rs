@@ -1,6 +1,6 @@
-//! The TLS blocks of an initial thread's outermost teams: thread *n* of each team that shares
-//! workers runs with the same TLS block. So threadprivate variables persist between regions, as
-//! OpenMP 5.2 §5.2 asks.
+//! The TLS blocks of an initial thread's outermost teams: thread *n* of each of them runs with the
+//! same TLS block, except in teams with assigned workers. So threadprivate variables persist
+//! between regions, as OpenMP 5.2 §5.2 asks.
 
 use core::cell::{Cell, RefCell};
 
@@ -15,37 +15,31 @@ pub struct TlsBlocks {
 }
 
 impl TlsBlocks {
-    /// Borrows the TLS blocks of the threads 1 to `last` that are not borrowed yet, all at once. It
-    /// may be fewer than that.
+    /// Borrows the TLS blocks of the threads 1 to `last` that are not borrowed yet, all at once. If
+    /// the system refuses some, fewer are borrowed.
     ///
-    /// Not inlined: making a donor is rare, and its code in that of a fork costs registers.
+    /// Not inlined: this code runs rarely, and inlining it would cost registers in every fork.
     #[inline(never)]
     pub fn prepare(&self, last: u32) {
-        let mut borrowed = self.borrowed.borrow_mut();
         if self.generation.get() != ult::sys::fork::generation() {
             // TLS blocks that were borrowed before a fork belong to threads that do not exist here.
-            borrowed.clear();
+            self.borrowed.borrow_mut().clear();
             self.generation.set(ult::sys::fork::generation());
         }
-        let missing = (last as usize).saturating_sub(borrowed.len());
+        let missing = (last as usize).saturating_sub(self.borrowed.borrow().len());
         if missing != 0 {
+            // The list is free meanwhile: this waits, and a signal handler may fork a region.
             let more = tls_block::borrow_all(missing);
             more.iter().for_each(|tls_block| ult::kernel_state::inherit(tls_block));
-            borrowed.extend(more);
+            self.borrowed.borrow_mut().extend(more);
         }
     }
 
-    /// The TLS block of thread `num` (1 and up), after [`TlsBlocks::prepare`]; `None` if it could
-    /// not be borrowed.
+    /// The TLS block of thread `num` (1 and up); `None` if none is borrowed for it.
     #[inline(never)]
     pub fn of(&self, num: u32) -> Option<&'static TlsBlock> {
         let at = num as usize - 1;
         own_block(&mut self.borrowed.borrow_mut(), at)
-    }
-
-    /// The TLS block of thread `num` (1 and up), if one is borrowed for it.
-    pub fn of_thread(&self, num: u32) -> Option<&'static TlsBlock> {
-        self.borrowed.borrow().get(num as usize - 1).copied()
     }
 
     /// Gives all of them back. No thread runs with them any more.
@@ -57,7 +51,7 @@ impl TlsBlocks {
 }
 
 ult::seam! {
-    /// The TLS block of the thread at place `at`: the same one in every region.
+    /// The TLS block at index `at`: the same one in every region.
     fn own_block(borrowed: &mut [&'static TlsBlock], at: usize) -> Option<&'static TlsBlock> {
         borrowed.get(at).copied()
     } or tls_blocks_swapped {

@@ -4,8 +4,8 @@
 
 use core::cell::UnsafeCell;
 
-/// The teams, oldest first. No method runs code of its caller while it has the list, except for the
-/// functions that `take` and `with` are given, and these see one team and not the list.
+/// The teams, oldest first. No method runs code of its caller while it has the list: the functions
+/// that `take` and `with` are given see one team, and the list stays free.
 pub struct KeptTeams<T>(UnsafeCell<Vec<Box<T>>>);
 
 /// What becomes of a kept team.
@@ -33,7 +33,8 @@ impl<T> KeptTeams<T> {
         unsafe { &mut *self.0.get() }.push(team);
     }
 
-    /// Takes the newest team that `judge` lets the caller take.
+    /// Takes the newest team for which `judge` says `Take`. Forgets each newer one for which it says
+    /// `Lose`.
     #[inline(always)]
     pub fn take(&self, judge: impl Fn(&T) -> KeptVerdict) -> Option<Box<T>> {
         // SAFETY: as in `keep`.
@@ -42,9 +43,9 @@ impl<T> KeptTeams<T> {
         while at > 0 {
             at -= 1;
             match judge(&teams[at]) {
-                KeptVerdict::Take => return Some(teams.swap_remove(at)),
+                KeptVerdict::Take => return Some(teams.remove(at)),
                 KeptVerdict::Keep => {}
-                KeptVerdict::Lose => core::mem::forget(teams.swap_remove(at)),
+                KeptVerdict::Lose => core::mem::forget(teams.remove(at)),
             }
         }
         None

@@ -202,7 +202,8 @@ pub fn covers(signal: i32) -> bool {
 /// to come. Once; any thread, not in a signal handler.
 pub fn take_over() {
     // ORDERING: Release, pairs with `covers`: who sets an action past this looks again (`adopt`).
-    if TAKEN_OVER.swap(true, Release) {
+    // A fork calls this each time, so it writes only the first time.
+    if are_taken_over() || TAKEN_OVER.swap(true, Release) {
         return;
     }
     alone(|| (1..=SIGNALS as i32).filter(|&signal| covers(signal)).for_each(put_ours_in_front));
