@@ -1,12 +1,13 @@
 //! The C library's functions behind those that are taken over.
 //!
-//! All are looked up when this library is loaded. A later look-up takes the loader's lock, which a
+//! The constructor looks all of them up. A call from another object's constructor may come before
+//! it; that call looks up its own function. A later look-up takes the loader's lock, which a
 //! thread may hold for as long as a constructor of an object that it loads runs. The constructor may
 //! wait for the region in which the function is called (`conformance/life/plugin_inside.c`).
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Noted where there is no such function.
+/// Stored in place of an address if the C library has no such function.
 const NONE: usize = 1;
 
 /// The C library's function behind one of ours, looked up once.
@@ -31,7 +32,6 @@ impl LibraryNext {
         if known == NONE { core::ptr::null() } else { known as *const c_void }
     }
 
-    /// Also before this library's constructor has run: constructors of other objects come first.
     #[cold]
     fn look_up(&self) -> usize {
         // SAFETY: a C string.

@@ -322,8 +322,7 @@ mod tests {
         PromisedWork { number, ..PromisedWork::without_memory(0, kind, expected) }
     }
 
-    /// Promised and mapped bytes never count less than the region needs, and none are left at the
-    /// end.
+    /// The backlog of a device counts each placed region until the region ends.
     #[test]
     fn a_device_has_to_do_what_was_placed_there_and_has_not_ended() {
         let slot: &'static DeviceSlot =

@@ -309,7 +309,6 @@ pub(super) fn steal_as_agent(thread: OwnThread, patient: bool) -> Option<OwnedTa
                 found = Some(stolen(team, victim, task));
                 break;
             }
-            // SAFETY: as above.
             left = if patient && task.flags().has(TaskFlags::POOL) { 0 } else { left - 1 };
             moving.put(task);
         }

@@ -92,7 +92,7 @@ fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: OwnedTask, run
     }
     begin(here.thread, task_ref);
     task_ref.goes_on_stack_of(here.task);
-    // SAFETY: as in `execute`.
+    // SAFETY: as in `execute_as`.
     unsafe { CurrentThread { task: task_ref, ..here }.enter() };
     run(task_ref);
     end(here.thread, task_ref);
@@ -127,7 +127,7 @@ pub unsafe fn end_included(thread: OwnThread, task: NonNull<Task>) {
 /// As [`end_included`].
 #[inline(never)]
 unsafe fn end_included_for_good(thread: OwnThread, task: NonNull<Task>) {
-    // SAFETY: as the caller promises.
+    // SAFETY: by the condition of this function.
     unsafe {
         if task.as_ref().is_as_new() {
             free(task.as_ptr());
@@ -202,7 +202,8 @@ unsafe fn run_late_job(data: *mut ()) {
         Duty { tag: team.gang(), region: team.plan().body.function as usize }
     };
     worker::set_duty(duty);
-    // SAFETY: as the caller promises. The thread lasts as said above.
+    // SAFETY: `data` is the job's own, and the scheduler runs each job once. The thread
+    // lasts as said above.
     let (thread, task) = unsafe { begin_jobs(data) };
     let mut next = Some(task);
     while let Some(task) = next {
@@ -216,7 +217,8 @@ unsafe fn run_late_job(data: *mut ()) {
 /// of a barrier, which may wait for the last of these tasks. This worker may run the code of
 /// another thread next, for any length of time.
 unsafe fn run_jobs(data: *mut ()) {
-    // SAFETY: as the caller promises. The thread waits on this worker, and continues only after this.
+    // SAFETY: `data` is the job's own, and the scheduler runs each job once. The thread waits on
+    // this worker, and continues only after this.
     let (thread, task) = unsafe { begin_jobs(data) };
     let number = search::help_number(thread);
     let mut next = Some(task);
@@ -433,7 +435,7 @@ fn end_of_its_kind(thread: OwnThread, flags: TaskFlags) {
 /// # Safety
 /// Called once per task, by the thread that ran it (or skipped it).
 pub unsafe fn body_done(thread: OwnThread, task: NonNull<Task>) {
-    // SAFETY: as the caller promises.
+    // SAFETY: by the condition of this function.
     run_next::push_ready(thread, unsafe { finish::<true>(thread, task) });
 }
 

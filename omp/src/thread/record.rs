@@ -49,7 +49,8 @@ pub struct Thread {
     pub seen_epoch: Cell<u64>,
     /// The implicit task of the thread.
     pub implicit: Task,
-    /// Ready explicit tasks that this thread made. The other threads of the team steal from it.
+    /// Ready explicit tasks that this thread created, or made ready by completing another task, or
+    /// ran a part of. The other threads of the team steal from it.
     pub deque: Deque<Task>,
     /// Number of explicit tasks that this thread has created, see [`Team::is_quiet`].
     pub(super) created: AtomicU64,
@@ -273,8 +274,10 @@ impl Thread {
     /// running thread see [`OwnThread::own`](super::current::OwnThread::own).
     ///
     /// # Safety
-    /// The thread has left its region or waits for its next one, and the caller alone decides what
-    /// it does next: the forking thread for its members and the threads that have left for good.
+    /// No code runs in the thread's name while the reference is used. That is so for
+    /// - the forking thread, on a member that has left the region or waits for the next one,
+    /// - the dismissing thread, on an agent that has left,
+    /// - a child of fork(2), on a thread of the parent process.
     pub unsafe fn own_at_rest(&self) -> &ThreadOwn {
         &self.own
     }

@@ -4,11 +4,11 @@
 //! What lives here: the creation of a donor, and its only function. What does not: the pool of
 //! donors ([`super`]).
 //!
-//! A donor runs two library calls under its own TLS block, and publishes its thread pointer. From
-//! then on it touches no thread-local storage, because another kernel thread may run with it. So it
-//! parks by a raw system call; the library's wrapper would write `errno`. It ends when it is
-//! notified to end, while it is not borrowed ([`end`]). Then it is an ordinary thread once more,
-//! and its thread-local destructors run.
+//! A donor makes its few library calls before it publishes its thread pointer. From then on it
+//! touches no thread-local storage while a borrower may run with the block. Only between two
+//! regions it may run signal handlers. It parks by a raw system call; the library's wrapper would
+//! write `errno`. It ends when it is notified to end, while it is not borrowed ([`end`]). Then it
+//! is an ordinary thread once more, and its thread-local destructors run.
 //!
 //! A donor's stack takes about 104 KiB of address space and 8 KiB of touched memory. It takes more
 //! when the loaded objects have large thread-local storage.

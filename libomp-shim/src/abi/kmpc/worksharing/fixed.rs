@@ -184,7 +184,8 @@ unsafe fn for_block<T: LoopInteger>(variables: &Variables<T>, step: i64) {
 }
 
 ult::seam! {
-    /// Does each thread of a team of `threads` get the whole loop?
+    /// Does each thread of a team of `threads` get the whole loop? As the mutant, a team of one takes the
+    /// general way, where `schedule::divided_trips` loses the last iteration.
     fn gets_whole_loop(threads: u64) -> bool {
         threads == 1
     } or static_skips_last {
