@@ -8,8 +8,8 @@
     (gdb) gangway select 3.0           makes it what `backtrace`, `up`, `info locals` show, above one frame of the real thread
     (gdb) gangway unselect
 
-Source it before `run` or `continue`: gdb stops at each signal that it is not told to pass on, and the library samples with one
-what does not let others run.
+Source it before `run` or `continue`: the library interrupts spinning code with a signal, and gdb stops at each signal
+that it does not know to pass on.
 
 A context's name is the number of the worker it is on, a dot, and its place among those suspended there, oldest first; the one
 that runs there has the worker's number alone. Nothing is changed in the process: a suspended context's registers are handed to

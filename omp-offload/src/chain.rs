@@ -83,7 +83,7 @@ pub fn learn(entry: usize) {
     LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(entry);
 }
 
-/// Has it before?
+/// Has the code at `entry` launched a region before?
 pub fn launches(entry: usize) -> bool {
     LAUNCHERS
         .lock()
@@ -124,17 +124,17 @@ ult::seam! {
     }
 }
 
-/// As [`wait`], if one of those has queued its work and will leave what it has mapped for others:
-/// the host is about to look, or a region that does not keep anything.
+/// [`wait`], if a task before has queued work whose data stay on a device. Called before the host
+/// reads these data, or a region whose data do not stay.
 pub fn wait_for_keeping(task: &Task) {
-    if follows_keeping(task) {
+    if follows_resident_work(task) {
         wait(task);
     }
 }
 
 ult::seam! {
     /// Has a task before `task`, the running one, queued work whose mapped data stay on a device?
-    fn follows_keeping(task: &Task) -> bool {
+    fn follows_resident_work(task: &Task) -> bool {
         task.flags().has(TaskFlags::QUEUES) && queued_before(task).iter().any(|work| work.stays_resident)
     } or looks_behind_queued_work {
         false

@@ -304,7 +304,8 @@ fn meet(
 }
 
 ult::seam! {
-    /// The dependences are met from here on; the node, if any, is left when the construct is over.
+    /// Waits until the dependences are met. Returns the node, if there is one; the caller leaves it
+    /// at the end of the construct.
     fn await_dependences(
         here: CurrentThread,
         items: impl Iterator<Item = Dependence> + Clone,

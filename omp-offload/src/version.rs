@@ -7,16 +7,16 @@
 //! then much may have changed. If the host is chosen again, the task is one like any other of the
 //! team.
 //!
-//! Where GPUs are the runtime's choice, a task for a GPU waits for its admission. Then it may be
-//! for another GPU, or be taken over by another one ([`super::place::tasks`]). A task for the host
-//! waits for no admission.
+//! Where GPUs are the runtime's choice, a task for a GPU waits for its admission. By then another
+//! GPU may be the better one, or may take the task over ([`super::place::tasks`]). A task for the
+//! host waits for no admission.
 //!
 //! A GPU that gives no stream has run nothing yet: the task goes elsewhere. A failure after that is
 //! the task's failure: it is not known what the task has done. In either case tasks with versions
-//! leave that GPU alone from there on, as far as they have a choice: a context that an error has
-//! met is of no use any more.
+//! leave that GPU alone from there on, as far as they have a choice: a CUDA context
+//! after an error is of no use any more.
 //!
-//! What may not live here: how is chosen ([`super::place::versions`]).
+//! What does not live here: the choice itself ([`super::place::versions`]).
 
 use core::ffi::{c_int, c_void};
 use core::ptr;

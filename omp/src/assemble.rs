@@ -147,7 +147,7 @@ fn assigned(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
             here.thread.own().forks.teams.keep(team);
             return as_ults(here, wanted);
         }
-        house(&team, workers);
+        assign_workers(&team, workers);
     }
     (team, wanted)
 }
@@ -163,7 +163,7 @@ fn on_kernel_threads(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
             complain_about_threads(missing, others.len());
         }
         let mut others = others.into_iter();
-        house(&team, own.into_iter().map_while(|worker| worker.or_else(|| others.next())).collect());
+        assign_workers(&team, own.into_iter().map_while(|worker| worker.or_else(|| others.next())).collect());
     }
     let size = team.attached().min(wanted);
     (team, size)
@@ -232,7 +232,7 @@ fn take_team(here: CurrentThread, size: u32, kind: TeamKind) -> Box<Team> {
 
 /// Attaches one new member for each of `workers`, for the lifetime of the team.
 #[cold]
-fn house(team: &Team, workers: Vec<&'static Worker>) {
+fn assign_workers(team: &Team, workers: Vec<&'static Worker>) {
     let stack_size = env::settings().threads.stacksize;
     for worker in workers {
         let thread = team.attach(Thread::new(team.attached()));
@@ -249,7 +249,7 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
 
 /// Describes how the members of a team of ULTs start in the region that is being forked. Thread 0
 /// runs for the gang `outer` until then.
-pub fn sow(team: &Team, outer: GangTag) {
+pub fn prepare_ults(team: &Team, outer: GangTag) {
     let plan = team.plan();
     let group = plan.root_worker.map_or(0, |root_worker| root_worker.group());
     let keeps = keeps_storage(team);
@@ -305,7 +305,7 @@ fn tls_blocks(team: &Team) -> &TlsBlocks {
 
 /// Sets the TLS blocks with which the members of a team on kernel threads run in the region that is
 /// being forked.
-pub fn clothe(team: &Team) {
+pub fn set_tls_blocks(team: &Team) {
     if team.kind == TeamKind::AssignedWorkers || !may_share() || !keeps_storage(team) {
         return;
     }
@@ -387,7 +387,7 @@ enum Call {
 /// The life of a member that does not run as ULTs: it waits for a region, runs its share, arrives
 /// at the join, and starts over, until the team is dismissed.
 unsafe fn assigned_main(argument: *mut ()) {
-    // SAFETY: `house` passes a thread that lives until the member has left; this is the member.
+    // SAFETY: `assign_workers` passes a thread that lives until the member has left; this is the member.
     let thread = unsafe { OwnThread::assume(&*argument.cast()) };
     let mut rest = Rest::Helping;
     loop {
@@ -556,7 +556,7 @@ fn await_call(thread: OwnThread, rest: Rest) -> Call {
 /// The life of a member of a team of ULTs: its share of one region. The member stays to help with
 /// tasks if the region uses some.
 unsafe fn shared_main(argument: *mut ()) {
-    // SAFETY: `sow` passes a thread that lives until the member has left; this is the member.
+    // SAFETY: `prepare_ults` passes a thread that lives until the member has left; this is the member.
     let thread = unsafe { OwnThread::assume(&*argument.cast()) };
     let team = thread.team();
     team.expect_end();

@@ -86,7 +86,7 @@ pub fn after_region(here: CurrentThread) {
         return return_to_place(here);
     }
     let own = here.thread.own();
-    if own.binding.place.get() >= 0 && worker::move_to_place(NOWHERE) {
+    if own.binding.place.get() >= 0 && worker::note_place(NOWHERE) {
         own.binding.place.set(-1);
         // A refusal leaves the thread where it is: nothing else can be done.
         let _ = ult::kernel_state::bind_kernel_thread(&own.binding.unbound.borrow());
@@ -231,7 +231,7 @@ fn bind(thread: OwnThread, place: u32, partition: Range<u32>) {
     // wherever a worker is free.
     let nested = thread.team().kind == TeamKind::Ults && thread.team().plan().active_around > 1;
     let alone = !nested || !ult::sched::has_others_here();
-    if !alone || !worker::move_to_place(place) {
+    if !alone || !worker::note_place(place) {
         return;
     }
     if let Some(places) = &env::settings().binding.bound.places {

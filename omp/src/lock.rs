@@ -145,7 +145,7 @@ impl Lock {
         loop {
             let seen = self.load();
             if seen & LOCKED != 0 {
-                return may_take_held();
+                return try_on_held_lock();
             }
             if self.take(seen, seen | LOCKED) {
                 if seen & CHECKED != 0 {
@@ -241,8 +241,8 @@ impl Lock {
 }
 
 ult::seam! {
-    /// May a thread take a lock that is held?
-    fn may_take_held() -> bool {
+    /// The result of a try-lock on a held lock: it fails.
+    fn try_on_held_lock() -> bool {
         false
     } or lock_shared {
         true

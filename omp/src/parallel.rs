@@ -295,7 +295,7 @@ fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
 }
 
 ult::seam! {
-    /// A region inside of `around` active ones may be active if that makes no more than `most`.
+    /// A region inside `around` active regions may be active if `around` is less than `most`.
     fn may_be_active(around: u32, most: u32) -> bool {
         around < most
     } or max_active_levels_ignored {
@@ -318,7 +318,7 @@ fn say_too_many(wanted: u32) {
 /// Returns the size that the team may have, and how many threads were counted. The end of the
 /// region gives these back.
 fn reserve(here: CurrentThread, wanted: u32) -> (u32, u32) {
-    if !needs_more(wanted) {
+    if !needs_other_threads(wanted) {
         return (wanted, 0);
     }
     let (more, counted) = group(here).enter(&here.task.icv.get(), wanted - 1);
@@ -326,8 +326,9 @@ fn reserve(here: CurrentThread, wanted: u32) -> (u32, u32) {
 }
 
 ult::seam! {
-    /// A team of more than one thread gets the others within the limits of its contention group.
-    fn needs_more(wanted: u32) -> bool {
+    /// Does a team of `wanted` threads need threads besides the forking one? Only these count
+    /// against the limit.
+    fn needs_other_threads(wanted: u32) -> bool {
         wanted != 1
     } or thread_limit_ignored {
         false
@@ -433,7 +434,7 @@ pub fn spin_for(settings: &Settings) -> Spin {
 fn launch(team: &Team, outer: GangTag) {
     let level = outer.level + 1;
     if team.kind != TeamKind::Ults {
-        super::assemble::clothe(team);
+        super::assemble::set_tls_blocks(team);
         stats::count_gang();
         spawn::assigned_gang(level, |tag| {
             team.set_gang(tag);
@@ -441,9 +442,9 @@ fn launch(team: &Team, outer: GangTag) {
         });
         return;
     }
-    super::assemble::sow(team, outer);
+    super::assemble::prepare_ults(team, outer);
     let count = team.size() as usize - 1;
-    // SAFETY: `sow` has written the starts, and this is the forking thread.
+    // SAFETY: `prepare_ults` has written the starts, and this is the forking thread.
     let ult_start = |i: usize| unsafe { member(team, i).ult_start() };
     let root_worker = team.plan().root_worker;
     match root_worker {

@@ -66,7 +66,7 @@ pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
 }
 
 crate::seam! {
-    /// Is the gang `one` older than `other`, of the same level, or the same?
+    /// Both gangs have the same level. Is `one` older than `other`, or the same gang?
     fn goes_first(one: GangTag, other: GangTag) -> bool {
         one.id <= other.id
     } or eligible_inverted {

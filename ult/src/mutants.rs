@@ -1,7 +1,7 @@
 //! Deliberate mistakes ("mutants"), to find out whether the tests would notice them.
 //! `docs/mutants.md` says how to use them.
 //!
-//! Lives here: the macro [`seam!`](crate::seam), and which mutant this process runs as. A mistake is
+//! What lives here: the macro [`seam!`](crate::seam), and which mutant this process runs as. A mistake is
 //! a second body of a small function, beside the right one; `cargo xtask mutants` has the list.
 //!
 //! Without the cargo feature `mutants`, which no ordinary build has, a seam is its right body and

@@ -47,7 +47,7 @@ pub use crate::pool::program_threads::{on_thread_exit, register_current};
 pub use crowd::is_urgent;
 pub use record::Worker;
 pub use role::Locals;
-pub use running::{Duty, duty, move_to_place, runs_with_own_storage, set_duty};
+pub use running::{Duty, duty, note_place, runs_with_own_storage, set_duty};
 pub use set::WorkerSet;
 pub use table::{TABLE, any_runs_program_code, totals, use_tls_blocks, uses_tls_blocks};
 pub use words::{

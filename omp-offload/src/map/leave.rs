@@ -141,7 +141,7 @@ pub unsafe fn leave_as(
 }
 
 ult::seam! {
-    /// Is the write to resident storage noted by its release, which is next?
+    /// The mapping's last release, which follows, also notes the write. Is this the last one?
     fn notes_with_release(mapped: &Mapped) -> bool {
         mapped.count() == 0
     } or resident_write_noted_late {

@@ -236,7 +236,7 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
     };
     let begins = with(|AdmissionState { admission, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
-        let begins = if lends_admission(follows) {
+        let begins = if yields_admission(follows) {
             admission.place_behind(holder.id, device, window, held)
         } else {
             admission.place(holder.id, device, window, held)
@@ -265,9 +265,9 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
 
 ult::seam! {
     /// Does a region that `follows` others lend its admission while it waits for its device?
-    fn lends_admission(follows: bool) -> bool {
+    fn yields_admission(follows: bool) -> bool {
         follows
-    } or follower_keeps_turn {
+    } or follower_keeps_admission {
         false
     }
 }
@@ -336,7 +336,7 @@ impl Admission {
                 holder.is_paused = true;
                 Some(holder.device)
             });
-        } or function_keeps_turn {}
+        } or function_keeps_admission {}
     }
 
     /// Called after that code has returned.
@@ -366,7 +366,7 @@ ult::seam! {
     /// Is the running task one of those that may have admissions?
     fn may_hold_admission(here: CurrentThread) -> bool {
         is_used() && here.task.flags().has(TaskFlags::OFFLOADED)
-    } or turn_kept {
+    } or admission_kept {
         false
     }
 }

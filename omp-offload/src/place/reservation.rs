@@ -36,7 +36,7 @@ pub(super) struct PromisedWork {
 }
 
 impl PromisedWork {
-    /// That of what is no region, and is promised no memory.
+    /// Work without a region and without memory, such as a task with versions.
     pub(super) fn without_memory(entry: usize, kind: TaskKind, expected: u64) -> Self {
         Self { number: NO_REGION, entry, bytes: 0, own: 0, kind, expected }
     }

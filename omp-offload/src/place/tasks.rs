@@ -197,7 +197,7 @@ impl PlacedDeviceTask {
         /// The task has failed, and gives its admission back.
         fn fails(self) {
             drop(self);
-        } or failed_task_keeps_turn {
+        } or failed_task_keeps_admission {
             core::mem::forget(self);
         }
     }

@@ -171,7 +171,7 @@ pub fn leaves_sets(node: usize) {
 const MARK: u64 = 1 << 62;
 
 ult::seam! {
-    /// All of them, as ranks tell each other.
+    /// All waits of this rank, in the form that ranks send each other.
     pub fn all() -> Vec<RankWait> {
         let locks = locks::all();
         let rank = ranks().number();

@@ -33,14 +33,14 @@ static REPORTED: Mutex<Option<HashSet<(About, usize, usize)>>> = Mutex::new(None
 pub fn report(about: About, one: usize, other: usize, what: impl fmt::Display) {
     let key = (about, one.min(other), one.max(other));
     let is_new = REPORTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key);
-    if is_new && is_said(about) {
+    if is_new && is_written(about) {
         report::warn(format_args!("GANGWAY_CHECK: {what}"));
     }
 }
 
 ult::seam! {
     /// Is a line about this written? Whatever it is about.
-    fn is_said(about: About) -> bool {
+    fn is_written(about: About) -> bool {
         true
     } or lock_misuse_not_reported {
         !matches!(about, About::SetTwice | About::Unset | About::Destroyed)

@@ -215,7 +215,7 @@ impl Sets {
     /// before.
     #[inline]
     fn enter_among_others(&mut self, node: &TableRef, kind: DependenceKind, again: bool, only: bool) {
-        let kind = set_kind(kind);
+        let kind = kind_of_set(kind);
         if self.kind != Some(kind) || kind == DependenceKind::Out {
             self.begin_set(node, kind, again);
         }
@@ -276,7 +276,7 @@ fn precede(before: &TableRef, node: &TableRef, only: bool) {
 
 ult::seam! {
     /// The kind of the set to which a task that names this kind belongs.
-    fn set_kind(named: DependenceKind) -> DependenceKind {
+    fn kind_of_set(named: DependenceKind) -> DependenceKind {
         named
     } or inoutset_as_in {
         if named == DependenceKind::InOutSet { DependenceKind::In } else { named }

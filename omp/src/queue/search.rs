@@ -337,7 +337,7 @@ pub(super) fn steal_any(victim: &Thread) -> Option<OwnedTask> {
                 core::hint::spin_loop();
             }
             Steal::Success(task) => {
-                let task = keep(task)?;
+                let task = take_stolen(task)?;
                 stats::count_steal_success();
                 // SAFETY: the owner pushed the task (`OwnThread::push_task`), and only this thread
                 // has stolen it.
@@ -348,8 +348,8 @@ pub(super) fn steal_any(victim: &Thread) -> Option<OwnedTask> {
 }
 
 ult::seam! {
-    /// The thief keeps the task that it has stolen.
-    fn keep(task: NonNull<Task>) -> Option<NonNull<Task>> {
+    /// The task that the thief has stolen.
+    fn take_stolen(task: NonNull<Task>) -> Option<NonNull<Task>> {
         Some(task)
     } or stolen_task_lost {
         None

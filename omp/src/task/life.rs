@@ -159,7 +159,8 @@ unsafe fn end_included_late(thread: OwnThread, task: NonNull<Task>) {
 /// Runs a task that was taken from a queue on the stack of the running task, which waits for its
 /// end.
 ///
-/// Its dependences are satisfied, and the running thread may start it.
+/// The caller has checked that the dependences of `task` are satisfied, and that the thread may
+/// start it.
 pub fn run_taken(here: CurrentThread, task: OwnedTask) {
     run_next::push_ready(here.thread, execute(here.thread, task, false, here.task.base.get()));
 }
@@ -177,7 +178,8 @@ pub fn late_job(thread: OwnThread, task: OwnedTask) -> Job {
     Job { run: run_late_job, ..job(thread, task) }
 }
 
-/// The thread for which a job runs, and the job's first task. Between two tasks the running code
+/// Enters the thread for which a job runs, with its implicit task. Returns the thread and the job's
+/// first task. Between two tasks the running code
 /// counts as this thread's, not as another thread's.
 ///
 /// # Safety
@@ -238,7 +240,7 @@ unsafe fn run_jobs(data: *mut ()) {
 /// `base` is the base of the task on whose stack this is ([`Task::base`]), and 0 on another stack.
 /// Returns the task that is in the thread's run-next slot at the end.
 ///
-/// The dependences of the task are satisfied.
+/// The caller has checked that the dependences of the task are satisfied.
 #[must_use]
 #[inline(always)]
 fn execute(thread: OwnThread, task: OwnedTask, whole: bool, base: u32) -> Option<OwnedTask> {

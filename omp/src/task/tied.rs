@@ -73,12 +73,12 @@ impl<T> Tied<T> {
         self.count.store(count - 1, Ordering::Relaxed);
     }
 
-    /// Takes the oldest `among` tasks, and of these the ones that were begun before `task`. They
-    /// may continue when `task` has ended or waits. Returns their number and the newest of them. If
-    /// `task` is not among the tasks, returns all of them. Signal handlers may call this.
-    pub fn below(&self, task: *const T, among: usize) -> (usize, Option<*const T>) {
+    /// Of the oldest `limit` tasks, those that were begun before `task`. They may continue when
+    /// `task` has ended or waits. Returns how many they are, and the newest of them. If `task` is
+    /// not among the tasks, all count. Signal handlers may call this.
+    pub fn below(&self, task: *const T, limit: usize) -> (usize, Option<*const T>) {
         let all = self.all();
-        let oldest = &all[..among.min(all.len())];
+        let oldest = &all[..limit.min(all.len())];
         let count = oldest.iter().rposition(|&other| ptr::eq(other, task)).unwrap_or(oldest.len());
         (count, oldest[..count].last().copied())
     }

@@ -19,11 +19,13 @@ use crate::team::record::Team;
 
 /// The OpenMP thread in whose name the code runs: a token for what is its own.
 ///
-/// It does not leave the stack that it is on (it is not `Send`). Its holder is code of the thread,
-/// or the scheduler, which asks a thread that waits for its tasks on the worker where its context is
-/// suspended. So the holder has the thread's own part to itself, also where the context moves to
-/// another worker in a wait. What the type cannot know: the rest of an untied task may go on in
-/// another thread's name. Code behind such a part's end asks anew ([`CurrentThread::get`]).
+/// A token stays on the stack that it was made on (it is not `Send`). Two kinds of code hold one.
+/// One is code of the thread. The other is the scheduler, when it searches for tasks on behalf of a
+/// suspended thread; it does so on the worker where the thread's context is suspended. So the holder
+/// has the thread's own part to itself, also where the context moves to another worker in a wait.
+///
+/// A token is not valid after a part of an untied task has ended, because another thread may run the
+/// next part. Call [`CurrentThread::get`] again there.
 #[derive(Clone, Copy)]
 pub struct OwnThread {
     thread: &'static Thread,
@@ -78,12 +80,12 @@ impl OwnThread {
     /// Restores the mode that [`OwnThread::keep_mode`] saved, when the thread has come back.
     pub fn resume_mode(self) {
         // SAFETY: a state that was read from a running thread.
-        unsafe { arch::set_fp_state(self.kept_mode()) };
+        unsafe { arch::set_fp_state(self.saved_mode()) };
     }
 
     ult::seam! {
         /// The floating-point mode of a thread that has come back: the one that it saved.
-        fn kept_mode(self) -> FpState {
+        fn saved_mode(self) -> FpState {
             self.own().mode.get()
         } or mode_lost_by_leaving {
             arch::fp_state()

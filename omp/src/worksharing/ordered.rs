@@ -36,7 +36,7 @@ fn id_of(here: CurrentThread) -> usize {
 }
 
 ult::seam! {
-    /// Waits until it is the turn of the thread's chunk.
+    /// Waits until the iterations before the thread's next one have ended their `ordered` regions.
     fn await_iterations(here: CurrentThread) {
         if let Some((share, from)) = next_iterations(here) {
             await_iteration(here, share, from);

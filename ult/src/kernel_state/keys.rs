@@ -42,9 +42,9 @@ pub fn key_was_allocated() {
 }
 
 crate::seam! {
-    /// The rights of a thread that runs next and has saved none; `None`: rights stay as they are,
-    /// because there is no key.
-    fn rights_unless_saved() -> Option<u64> {
+    /// The rights of a thread that has saved none. `None` if the process has no key; rights then
+    /// stay as they are.
+    fn default_rights() -> Option<u64> {
         initial_rights()
     } or settings_stay_with_worker {
         None
@@ -53,7 +53,7 @@ crate::seam! {
 
 /// Loads the rights of the thread with `tls_block`, which runs next.
 pub(super) fn change(holder: &mut KeyHolder, tls_block: &'static TlsBlock) {
-    let Some(initial_rights) = rights_unless_saved() else { return };
+    let Some(initial_rights) = default_rights() else { return };
     let before = core::mem::replace(holder, KeyHolder::Thread(tls_block));
     match (tls_block.state.rights.get(), before) {
         (_, KeyHolder::Thread(same)) if ptr::eq(same, tls_block) => {}

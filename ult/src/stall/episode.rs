@@ -381,7 +381,7 @@ impl Episode {
         let blocker = regions::is_known_blocker(region);
         if self.handed != 0
             && now - self.handed < LONGEST_REPEAT_NANOS
-            && !self.has_no_running_heir(watched, now)
+            && !self.needs_another_hand_off(watched, now)
         {
             self.period = (2 * self.period).min(LONG_PERIOD_NANOS);
             return;
@@ -416,7 +416,7 @@ impl Episode {
     ///
     /// In the third case that worker may run a loop that waits for a context still queued here. No
     /// context waits behind it, so it is not sampled.
-    fn has_no_running_heir(&mut self, watched: &'static Watched, now: u64) -> bool {
+    fn needs_another_hand_off(&mut self, watched: &'static Watched, now: u64) -> bool {
         let heir =
             watched.heir().map(|heir| (heir, heir.tid())).filter(|(heir, tid)| *tid != 0 && heir.is_user());
         let Some((heir, tid)) = heir else {

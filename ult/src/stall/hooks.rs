@@ -71,7 +71,7 @@ pub(super) fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<us
 }
 
 crate::seam! {
-    /// The lowest address of a stack that may be left: one that is `known`.
+    /// Only a stack with known bounds may be left.
     fn lowest_to_be_left(known: Option<usize>) -> Option<usize> {
         known
     } or unknown_stacks_are_left {

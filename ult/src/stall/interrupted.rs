@@ -1,7 +1,7 @@
 //! Which code a signal has interrupted, and whether its stack may be left.
 //!
 //! What lives here: the kind of the code at a sample, the frame of the program's code behind it, and
-//! the room on its stack. What may not: what follows from that ([`super::signal`],
+//! the room on its stack. What does not: the consequences ([`super::signal`],
 //! [`super::alarm`]), and whether the code spins ([`super::spin`]).
 
 use libc::ucontext_t;

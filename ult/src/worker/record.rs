@@ -201,7 +201,7 @@ pub(crate) struct WorkerOwn {
     pub(crate) demand: Demand,
     /// Program code is in `fork(2)`, and the worker counts as in its scheduler; see `pool`.
     pub(crate) forks: bool,
-    /// The OpenMP place that the kernel thread is bound to, see [`super::move_to_place`].
+    /// The OpenMP place that the kernel thread is bound to, see [`super::note_place`].
     pub(super) place: Option<u32>,
 }
 

@@ -62,7 +62,7 @@ pub fn runs_with_own_storage() -> bool {
 
 /// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if the
 /// thread is bound there already.
-pub fn move_to_place(place: u32) -> bool {
+pub fn note_place(place: u32) -> bool {
     let worker = here();
     // SAFETY: own kernel thread.
     let moves = unsafe { (*worker.own()).place.replace(place) != Some(place) };

@@ -342,17 +342,17 @@ pub const MUTANTS: &[Mutant] = &[
         &[("device/gpu_turns.c", "clang-19", 4)],
     ),
     mutant(
-        "turn_kept",
+        "admission_kept",
         "a region that waits for a block of an array keeps its turn on a GPU",
         &[("device/gpu_turns_back.c", "clang-19", 4)],
     ),
     mutant(
-        "function_keeps_turn",
+        "function_keeps_admission",
         "a device task's turn counts while its function runs, which may wait for others",
         &[("device/gpu_tasks_wait.c", "clang-19", 4)],
     ),
     mutant(
-        "failed_task_keeps_turn",
+        "failed_task_keeps_admission",
         "a device task that fails never gives its turn back",
         &[("device/gpu_tasks_fail.c", "clang-19", 4)],
     ),
@@ -367,7 +367,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("device/gpu_tasks_chain.c", "clang-19", 4)],
     ),
     mutant(
-        "follower_keeps_turn",
+        "follower_keeps_admission",
         "a device task that follows others on a GPU keeps its turn while it waits for that GPU, so that those for another one have none",
         &[("device/gpu_tasks_fan.c", "clang-19", 4)],
     ),

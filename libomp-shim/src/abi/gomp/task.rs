@@ -100,7 +100,7 @@ pub unsafe fn create(
         let block = task.payload().map_addr(|a| a.wrapping_add(align - 1) & !(align - 1));
         match arguments.copy {
             Some(copy) => copy(block.cast(), arguments.data),
-            None if is_plain_copy() => {
+            None if copies_bytes() => {
                 ptr::copy_nonoverlapping(arguments.data.cast(), block, arguments.size);
             }
             None => block.write_bytes(0, arguments.size),
@@ -111,8 +111,8 @@ pub unsafe fn create(
 }
 
 ult::seam! {
-    /// Is a block that nothing else builds a copy of the generating task's data?
-    fn is_plain_copy() -> bool {
+    /// Without a copy function, the task's block is a byte copy of the generating task's data.
+    fn copies_bytes() -> bool {
         true
     } or firstprivate_not_copied {
         false

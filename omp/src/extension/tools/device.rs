@@ -164,7 +164,7 @@ pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<DeviceBegun
 #[cold]
 #[inline(never)]
 fn op_begins_cold(op: DeviceOp) -> Option<DeviceBegun> {
-    if !is_notified(&op) {
+    if !notifies_tools(&op) {
         return None;
     }
     let begun = DeviceBegun { op, word: Cell::new(0) };
@@ -174,7 +174,7 @@ fn op_begins_cold(op: DeviceOp) -> Option<DeviceBegun> {
 
 ult::seam! {
     /// Tools are notified of every operation.
-    fn is_notified(op: &DeviceOp) -> bool {
+    fn notifies_tools(op: &DeviceOp) -> bool {
         true
     } or device_op_not_notified {
         op.kind != ToolDataOp::Delete
