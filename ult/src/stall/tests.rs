@@ -447,6 +447,7 @@ fn a_library_at_work_is_handed_off() {
     let mut block = vec![1_u8; 64 << 20];
     in_one_of_a_few(|| {
         let player = Player::new();
+        let mut took = Duration::ZERO;
         player.act(fresh_region(), || {
             let start = Instant::now();
             while start.elapsed() < Duration::from_millis(60) {
@@ -454,10 +455,13 @@ fn a_library_at_work_is_handed_off() {
                 unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
                 core::hint::black_box(&mut block);
             }
+            took = start.elapsed();
         });
         let times = hand_offs_of(player);
         // Of code of the program that has had its time it may be switched out.
-        assert!(times <= 2, "one, and another after 50 ms");
+        // Beside other programs, a call that begins within the 60 ms ends much later.
+        let most = 1 + (took.as_millis() / 50) as usize;
+        assert!(times <= most, "{times} in {took:?}: one, and another each 50 ms");
         times >= 1
     });
 }
