@@ -1,6 +1,7 @@
 /* Waits in vain, which GANGWAY_CHECK names, by the first argument. */
 #include "device.h"
 #include "ompx.h"
+#include "report_awaited.h"
 #include <pthread.h>
 #include <unistd.h>
 
@@ -52,7 +53,7 @@ static void hears(const void *data, size_t bytes, const ompx_part_t *parts, size
 /* A thread that OpenMP knows nothing of. */
 static void *sets_late(void *unused)
 {
-    sleep(4);
+    await_report();
     CHECK_EQ(ompx_future_set(lost, NULL, 0), 0);
     return unused;
 }
@@ -69,10 +70,12 @@ static void computes(const void *args, size_t bytes, ompx_result_t *result)
 int main(int argc, char **argv)
 {
     int how = argc > 1 ? atoi(argv[1]) : 0, other = ompx_cluster_size() - 1;
+    if (how > 0)
+        catch_report();
     if (how == 1) {
         CHECK_EQ(ompx_invoke(other, there, NULL, 0, &of_there), 0);
         known = 1;
-        sleep(4); /* runs all the while */
+        await_report(); /* runs all the while */
         _exit(3);
     } else if (how == 2) {
         ompx_event_t event;

@@ -2,6 +2,7 @@
  * argument. */
 #include "device.h"
 #include "ompx.h"
+#include "report_awaited.h"
 #include <unistd.h>
 
 static ompx_ptask_t task[2];
@@ -82,6 +83,8 @@ static void tasks(ompx_procedure procedure)
 int main(int argc, char **argv)
 {
     int how = argc > 1 ? atoi(argv[1]) : 0;
+    if (how > 0)
+        catch_report();
     if (how == 1) {
         tasks(reads_the_other);
         for (int i = 0; i < 2; i++)
@@ -106,6 +109,6 @@ int main(int argc, char **argv)
         CHECK_EQ(ompx_ptask_free_all(), 0);
         return check_result();
     }
-    sleep(4); /* runs all the while */
+    await_report(); /* runs all the while */
     _exit(3);
 }
