@@ -4,8 +4,8 @@
 
 use core::cell::UnsafeCell;
 
-/// The teams, oldest first. No method runs code of its caller while it has the list: the functions
-/// that `take` and `with` are given see one team, and the list stays free.
+/// The teams, oldest first. While a function of the caller runs, the team that it sees is not in the
+/// list: it may use the list itself.
 pub struct KeptTeams<T>(UnsafeCell<Vec<Box<T>>>);
 
 /// What becomes of a kept team.
@@ -29,39 +29,67 @@ impl<T> KeptTeams<T> {
     /// Adds `team`, which is between regions.
     #[inline(always)]
     pub fn keep(&self, team: Box<T>) {
-        // SAFETY: not shared between threads, and no other method has the list.
-        unsafe { &mut *self.0.get() }.push(team);
+        self.change(|teams| teams.push(team));
     }
 
     /// Takes the newest team for which `judge` says `Take`. Forgets each newer one for which it says
     /// `Lose`.
     #[inline(always)]
     pub fn take(&self, judge: impl Fn(&T) -> KeptVerdict) -> Option<Box<T>> {
-        // SAFETY: as in `keep`.
-        let teams = unsafe { &mut *self.0.get() };
-        let mut at = teams.len();
-        while at > 0 {
-            at -= 1;
-            match judge(&teams[at]) {
-                KeptVerdict::Take => return Some(teams.remove(at)),
-                KeptVerdict::Keep => {}
-                KeptVerdict::Lose => core::mem::forget(teams.remove(at)),
-            }
+        let newest = self.change(Vec::pop)?;
+        match judge(&newest) {
+            KeptVerdict::Take => Some(newest),
+            verdict => self.take_older(newest, verdict, judge),
         }
-        None
+    }
+
+    #[cold]
+    fn take_older(
+        &self,
+        newest: Box<T>,
+        verdict: KeptVerdict,
+        judge: impl Fn(&T) -> KeptVerdict,
+    ) -> Option<Box<T>> {
+        let mut kept = Vec::new();
+        let mut judged = Some((newest, verdict));
+        let taken = loop {
+            match judged {
+                None => break None,
+                Some((team, KeptVerdict::Take)) => break Some(team),
+                Some((team, KeptVerdict::Keep)) => kept.push(team),
+                Some((team, KeptVerdict::Lose)) => core::mem::forget(team),
+            }
+            judged = self.change(Vec::pop).map(|team| {
+                let verdict = judge(&team);
+                (team, verdict)
+            });
+        };
+        self.change(|teams| teams.extend(kept.into_iter().rev()));
+        taken
     }
 
     /// Takes all of them.
     pub fn take_all(&self) -> Vec<Box<T>> {
-        // SAFETY: as in `keep`.
-        core::mem::take(unsafe { &mut *self.0.get() })
+        self.change(core::mem::take)
     }
 
     /// Calls `act` with the first team for which `fits` is true. Returns whether there is one.
     pub fn with(&self, fits: impl Fn(&T) -> bool, act: impl FnOnce(&T)) -> bool {
-        // SAFETY: as in `keep`; `act` sees one team and not the list.
-        let teams = unsafe { &*self.0.get() };
-        teams.iter().find(|team| fits(team)).map(|team| act(team)).is_some()
+        let teams = self.take_all();
+        let found = teams.iter().find(|team| fits(team)).map(|team| act(team)).is_some();
+        self.change(|present| {
+            let later = core::mem::replace(present, teams);
+            present.extend(later);
+        });
+        found
+    }
+
+    /// `change` runs no code of a caller, and none that uses the list.
+    #[inline(always)]
+    fn change<R>(&self, change: impl FnOnce(&mut Vec<Box<T>>) -> R) -> R {
+        // SAFETY: not shared between threads; only functions of this file are passed, which have the
+        // list one after the other.
+        change(unsafe { &mut *self.0.get() })
     }
 }
 
@@ -80,7 +108,9 @@ mod tests {
         };
         assert_eq!(kept.take(judge).as_deref(), Some(&3));
         assert!(!kept.with(|&team| team == 4, |_| ()) && kept.with(|&team| team == 5, |_| ()));
-        assert_eq!(kept.take_all().len(), 3);
+        let more = |_: &i32| kept.keep(Box::new(6));
+        assert!(kept.with(|&team| team == 2, more));
+        assert_eq!(kept.take_all().iter().map(|team| **team).collect::<Vec<_>>(), [1, 2, 5, 6]);
         assert!(kept.take(|_| KeptVerdict::Take).is_none());
     }
 }
