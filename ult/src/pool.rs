@@ -222,7 +222,7 @@ pub fn assign(worker: &'static Worker, assignment: Assignment) {
     worker.note_assigned();
     // ORDERING: Release, pairs with the Acquire in `await_assignment`: the assignment is complete
     // before it is seen.
-    worker.mailbox.store(boxed, Ordering::Release);
+    worker.pool.mailbox.store(boxed, Ordering::Release);
     worker.wake();
 }
 
@@ -255,7 +255,7 @@ pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
 /// kernel thread was changed for good.
 fn give_back(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    if let Some(tls_block) = unsafe { (*worker.own()).original_tls_block() } {
+    if let Some(tls_block) = unsafe { (*worker.own()).tls.original() } {
         tls_block.forget_timer_signals();
     }
     if worker.is_dedicated() {
@@ -320,7 +320,7 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
         core::ptr::from_ref(record).cast_mut().cast(),
         |before| {
             // ORDERING: Relaxed; creating the thread publishes it.
-            record.first_mask.store(mask(before), Ordering::Relaxed);
+            record.pool.first_mask.store(mask(before), Ordering::Relaxed);
         },
     );
     started.inspect_err(|_| promised::release_room(bytes))
@@ -362,7 +362,7 @@ fn adopt(worker: &'static Worker) {
     registry::adopt_for_pool(worker);
     crate::fault::enter_kernel_thread();
     // ORDERING: Relaxed; written before this thread was made.
-    mask::set_mask(worker.first_mask.load(Ordering::Relaxed));
+    mask::set_mask(worker.pool.first_mask.load(Ordering::Relaxed));
     worker.watched.open_signal();
     worker.note_kernel_mask();
     name_thread(worker.index());
@@ -424,7 +424,7 @@ const MOST_IDLE_SPIN: u32 = 10_000;
 fn await_assignment(worker: &'static Worker) -> Option<Box<AssignmentLetter>> {
     loop {
         // ORDERING: Acquire, pairs with the Release in `assign`.
-        let p = worker.mailbox.swap(core::ptr::null_mut(), Ordering::Acquire);
+        let p = worker.pool.mailbox.swap(core::ptr::null_mut(), Ordering::Acquire);
         if !p.is_null() {
             // SAFETY: `assign` made it with Box::into_raw, and the swap gave it to this call alone.
             return Some(unsafe { Box::from_raw(p) });
@@ -433,7 +433,7 @@ fn await_assignment(worker: &'static Worker) -> Option<Box<AssignmentLetter>> {
             return None;
         }
         // ORDERING: Relaxed; the swap above synchronises, this only decides whether to go on.
-        let ready = || !worker.mailbox.load(Ordering::Relaxed).is_null() || renew::is_asked(worker);
+        let ready = || !worker.pool.mailbox.load(Ordering::Relaxed).is_null() || renew::is_asked(worker);
         wait(&Wait::until(&ready).spinning(idle_spin()));
     }
 }
@@ -460,7 +460,7 @@ fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }:
     // new ULT.
     unsafe {
         let own = worker.own();
-        (*own).assigned = Some(Job { run: assignment.entry, data: assignment.argument });
+        (*own).starts.assigned = Some(Job { run: assignment.entry, data: assignment.argument });
         let native = &raw mut (*own).native;
         (*own).current = ult;
         observer::notify(|| SchedulerEvent::Switches { from: native as usize, to: ult as usize });
@@ -481,7 +481,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
     words::note_stack(worker);
     // SAFETY: this is the worker's own kernel thread; `run_assignment` has put the job there.
     unsafe {
-        if let Some(job) = (*worker.own()).assigned.take() {
+        if let Some(job) = (*worker.own()).starts.assigned.take() {
             (job.run)(job.data);
         }
         let own = worker.own();
@@ -489,7 +489,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         let native = &raw mut (*own).native;
         crate::sanitize::leaves_nothing(&mut (*current).trail);
         observer::notify(|| SchedulerEvent::Switches { from: current as usize, to: native as usize });
-        switch(current, native, worker, (*own).native_tls_block);
+        switch(current, native, worker, (*own).tls.native);
     }
     crate::sys::fatal("an ended ULT was resumed")
 }

@@ -80,7 +80,7 @@ pub fn gang<'a>(
     let group = root_worker.group();
     // SAFETY: own kernel thread. The field is taken out, because `ult_start` and the other closures
     // are the caller's code.
-    let mut targets = core::mem::take(unsafe { &mut (*me.own()).targets });
+    let mut targets = core::mem::take(unsafe { &mut (*me.own()).starts.targets });
     targets.choose(me, count, group, near);
     // ORDERING: Relaxed, both; see `assigned_gang`.
     if !EVER_QUEUED.load(Ordering::Relaxed) {
@@ -104,7 +104,7 @@ pub fn gang<'a>(
         None => targets.wake(group),
     }
     // SAFETY: own kernel thread, because a fork does not wait.
-    unsafe { (*me.own()).targets = targets };
+    unsafe { (*me.own()).starts.targets = targets };
     tag
 }
 

@@ -32,6 +32,7 @@ pub(crate) mod crowd;
 pub(crate) mod gate;
 pub(crate) mod host;
 pub(crate) mod mode;
+pub(crate) mod own;
 pub(crate) mod record;
 pub(crate) mod registry;
 pub(crate) mod role;

@@ -56,7 +56,7 @@ fn note(tls_block: &'static TlsBlock, stack: Alternate) {
 pub(crate) fn found(worker: &'static Worker, stack: &stack_t) {
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    if let Some(tls_block) = own.native_tls_block {
+    if let Some(tls_block) = own.tls.native {
         note(tls_block, Alternate::of(stack));
         own.kernel.alternate.change(tls_block.state.alternate());
     }

@@ -104,7 +104,7 @@ fn abandon_current() {
     // field), so their stacks hold nothing.
     unsafe {
         let own = worker.own();
-        while let Some(runner) = (*own).idle_runners.pop() {
+        while let Some(runner) = (*own).starts.idle_runners.pop() {
             end_runner(runner);
         }
         if !(*own).suspended.is_empty() {

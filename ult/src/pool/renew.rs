@@ -79,7 +79,7 @@ pub fn end_unused_threads() {
     let departed: Vec<_> = asked.into_iter().filter(|worker| has_left(worker, deadline)).collect();
     for worker in departed {
         // ORDERING: Relaxed; the departing kernel thread wrote it before its answer.
-        kernel::join(worker.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
+        kernel::join(worker.pool.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
     }
     running::give_spare_tls_block_back(me);
     tls_block::end_unused();
@@ -113,7 +113,7 @@ fn take_idle() -> Vec<&'static Worker> {
 /// Asks the kernel thread of a worker that was taken from the pool to end.
 fn ask(worker: &'static Worker) {
     // ORDERING: Release, pairs with the Acquire in `is_asked`.
-    worker.renewal.store(ASKED, Ordering::Release);
+    worker.pool.renewal.store(ASKED, Ordering::Release);
     worker.wake();
 }
 
@@ -121,30 +121,35 @@ fn ask(worker: &'static Worker) {
 /// into the pool in any case.
 fn has_left(worker: &'static Worker, deadline: Instant) -> bool {
     // ORDERING: Acquire, pairs with the Release in `answer_request`.
-    let answered = || matches!(worker.renewal.load(Ordering::Acquire), LEFT | STAYS);
+    let answered = || matches!(worker.pool.renewal.load(Ordering::Acquire), LEFT | STAYS);
     if !wait_until(Some(deadline), answered) {
         // ORDERING: Relaxed, both; a request that no kernel thread has claimed publishes nothing.
-        if worker.renewal.compare_exchange(ASKED, NOT_ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if worker
+            .pool
+            .renewal
+            .compare_exchange(ASKED, NOT_ASKED, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+        {
             give_back(worker);
             return false;
         }
         wait_until(None, answered);
     }
     // ORDERING: Acquire, as above.
-    worker.renewal.swap(NOT_ASKED, Ordering::Acquire) == LEFT
+    worker.pool.renewal.swap(NOT_ASKED, Ordering::Acquire) == LEFT
 }
 
 /// Is the worker's kernel thread asked to end?
 pub(super) fn is_asked(worker: &Worker) -> bool {
     // ORDERING: Acquire, pairs with the Release in `ask`.
-    worker.renewal.load(Ordering::Acquire) == ASKED
+    worker.pool.renewal.load(Ordering::Acquire) == ASKED
 }
 
 /// The worker's kernel thread, in its idle loop, answers the request. True if it has left the
 /// worker to another kernel thread, and has to end.
 pub(super) fn answer_request(worker: &'static Worker) -> bool {
     // ORDERING: Acquire, as in `is_asked`. On failure the request was taken back.
-    if worker.renewal.compare_exchange(ASKED, LEAVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    if worker.pool.renewal.compare_exchange(ASKED, LEAVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
         return false;
     }
     worker.enter_scheduler();
@@ -155,10 +160,10 @@ pub(super) fn answer_request(worker: &'static Worker) -> bool {
     // Before the answer, because after it the asking thread joins this kernel thread.
     // ORDERING: Relaxed; published by the answer.
     // SAFETY: only asks.
-    worker.departed_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    worker.pool.departed_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     give_back(worker);
     // ORDERING: Release, pairs with the Acquire in `has_left`: the worker is in the pool.
-    worker.renewal.store(if leaves { LEFT } else { STAYS }, Ordering::Release);
+    worker.pool.renewal.store(if leaves { LEFT } else { STAYS }, Ordering::Release);
     leaves
 }
 
@@ -171,7 +176,10 @@ pub(super) fn answer_request(worker: &'static Worker) -> bool {
 fn may_leave(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread, in the scheduler.
     let own = unsafe { &*worker.own() };
-    own.suspended.is_empty() && own.borrowed.is_none() && !worker.is_standing_in() && !worker.is_dedicated()
+    own.suspended.is_empty()
+        && own.tls.borrowed.is_none()
+        && !worker.is_standing_in()
+        && !worker.is_dedicated()
 }
 
 /// Starts another kernel thread for the worker. After that the calling thread does not touch the
@@ -179,7 +187,7 @@ fn may_leave(worker: &'static Worker) -> bool {
 /// worker again.
 fn hand_over(worker: &'static Worker) -> bool {
     // ORDERING: Relaxed; this kernel thread's own value.
-    let mask = worker.first_mask.load(Ordering::Relaxed);
+    let mask = worker.pool.first_mask.load(Ordering::Relaxed);
     spin_policy::count_awake(false);
     registry::leave_to_successor(worker);
     let is_started = spawn_kernel_thread(worker, |_| mask).is_ok();

@@ -58,7 +58,7 @@ fn attend_to_signals(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let (tls_block, others) = unsafe {
         let own = &*worker.own();
-        let others = own.signalled && own.suspended.has_signalled(own.role.thread);
+        let others = own.signals.pending && own.suspended.has_signalled(own.role.thread);
         (own.role.tls_block, others)
     };
     // SAFETY: as above.
@@ -80,7 +80,7 @@ pub fn note_mask(mask: u64) {
     if let Some(tls_block) = tls_block_in_force() {
         tls_block.set_mask(mask);
         // SAFETY: own kernel thread; program code runs.
-        unsafe { (*worker.own()).kernel_mask = mask };
+        unsafe { (*worker.own()).signals.kernel_mask = mask };
         threads_differ();
     }
 }
@@ -110,9 +110,9 @@ crate::seam! {
 fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
-    let mask = own.role.tls_block.map_or(own.kernel_mask, TlsBlock::mask);
-    if mask_has_to_change(own.kernel_mask, mask) {
-        own.kernel_mask = mask;
+    let mask = own.role.tls_block.map_or(own.signals.kernel_mask, TlsBlock::mask);
+    if mask_has_to_change(own.signals.kernel_mask, mask) {
+        own.signals.kernel_mask = mask;
         set_mask(mask);
     }
     kernel_state::take_along(worker);
@@ -154,7 +154,7 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
 #[inline]
 pub(super) unsafe fn retire(worker: &'static Worker) {
     // SAFETY: as the caller says.
-    let ended = unsafe { &mut (*worker.own()).ended };
+    let ended = unsafe { &mut (*worker.own()).starts.ended };
     if let Some((retire, spawn_group)) = ended.spawn_group.take() {
         let (count, ganged) = (core::mem::take(&mut ended.count), core::mem::take(&mut ended.ganged));
         if ganged != 0 {

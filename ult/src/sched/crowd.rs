@@ -5,7 +5,8 @@
 use core::sync::atomic::{Ordering, fence};
 
 use super::returning;
-use crate::worker::record::{self, Worker};
+use crate::worker::own::WorkerOwn;
+use crate::worker::record::Worker;
 
 /// Reports to the stall monitor whether threads wait behind the code that is about to run.
 ///
@@ -17,12 +18,12 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         let own = &mut *worker.own();
         rest(worker, own);
         let others = own.suspended.others(own.role.thread, worker.is_standing_in());
-        own.sync_point = others.sync_point;
+        own.search.sync_point = others.sync_point;
         worker.per_switch.urgency.set_running(own.role.tag);
         worker.per_switch.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
         worker.set_suspended(others.exists);
         worker.watched.set_region(own.role.region);
-        own.published = own.suspended.changes();
+        own.search.published = own.suspended.changes();
     }
 }
 
@@ -37,7 +38,7 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     unsafe {
         // The noted synchronization point may be over. Only `SuspendedContexts::others` would find
         // that out, and it is not always called here. So the note is cleared.
-        (*worker.own()).sync_point = core::ptr::null();
+        (*worker.own()).search.sync_point = core::ptr::null();
         publish_crowd_as_before(worker);
     }
 }
@@ -51,7 +52,7 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
 pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     // SAFETY: as the caller says.
     let own = unsafe { &mut *worker.own() };
-    if own.published == own.suspended.changes() && own.suspended.all_run_for_regions() {
+    if own.search.published == own.suspended.changes() && own.suspended.all_run_for_regions() {
         worker.publish_crowd_behind_fence();
     } else {
         // SAFETY: as above.
@@ -62,11 +63,11 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
 /// Called when other code is about to run. If another thread is suspended here that waits for its
 /// next region, increments that thread's counter of sleepers. The worker does not sleep, but the
 /// thread that starts the region then wakes this worker. [`stir`] undoes this.
-fn rest(worker: &'static Worker, own: &mut record::WorkerOwn) {
+fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {
-        own.rested = counter;
+        own.search.rested = counter;
         // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
         // reads the counter. Either the next check of the thread's condition (in
         // `SuspendedContexts::others`) sees the event, or the waker sees the counter.
@@ -90,11 +91,11 @@ pub(super) fn stir(worker: &'static Worker) {
     returning::unpack(worker);
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    if !own.rested.is_null() {
+    if !own.search.rested.is_null() {
         // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
         // SAFETY: the team of a thread that rests here is freed only after the thread has been
         // resumed.
-        unsafe { &*own.rested }.fetch_sub(1, Ordering::Relaxed);
-        own.rested = core::ptr::null();
+        unsafe { &*own.search.rested }.fetch_sub(1, Ordering::Relaxed);
+        own.search.rested = core::ptr::null();
     }
 }

@@ -78,7 +78,8 @@ use super::wait::wait;
 use crate::pool::assignment::Assignment;
 use crate::stall::watched::Watched;
 use crate::tls_block::record::is_same;
-use crate::worker::record::{self, Worker};
+use crate::worker::own::WorkerOwn;
+use crate::worker::record::Worker;
 use crate::worker::role::Role;
 use crate::worker::words::here;
 use crate::{pool, tls_block};
@@ -137,7 +138,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let wants = |entry: &SuspendedContext| {
         entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false))
     };
-    let native = theirs.native_tls_block;
+    let native = theirs.tls.native;
     let is_own = |entry: &SuspendedContext| entry.role.thread == own_thread && wants(entry);
     let moves_own = running != own_thread && theirs.suspended.has(is_own) && borrow_from(blocked, theirs);
     let may_move = |entry: &SuspendedContext| match entry.role.thread {
@@ -176,16 +177,16 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 /// uses another one, the *substitute*. `native_tls_block` then holds the substitute, and `borrowed`
 /// the kernel thread's own block. False if no block can be borrowed. `owner` is the private data of
 /// `worker`.
-fn borrow_from(worker: &'static Worker, owner: &mut record::WorkerOwn) -> bool {
-    let Some(own) = owner.native_tls_block else { return false };
-    if owner.borrowed.is_some() {
+fn borrow_from(worker: &'static Worker, owner: &mut WorkerOwn) -> bool {
+    let Some(own) = owner.tls.native else { return false };
+    if owner.tls.borrowed.is_some() {
         return true;
     }
-    match owner.substitute.take().or_else(tls_block::borrow) {
+    match owner.tls.substitute.take().or_else(tls_block::borrow) {
         Some(substitute) => {
             substitute.claim(worker);
-            owner.borrowed = Some(own);
-            owner.native_tls_block = Some(substitute);
+            owner.tls.borrowed = Some(own);
+            owner.tls.native = Some(substitute);
             true
         }
         None => false,

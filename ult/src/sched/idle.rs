@@ -23,14 +23,15 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
         return found;
     }
     // SAFETY: own kernel thread.
-    let (spin, spin_history) = unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).spin_history) };
+    let (spin, spin_history) =
+        unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).search.spin_history) };
     let mut spin_policy = SpinPolicy::new(spin, spin_history);
     let (mut looks, mut naps) = (0_u32, 0_u32);
     let mut refused = look::Refused::NONE;
     loop {
         if let Some(found) = look::full_search(worker, looks.is_multiple_of(LOOKS_PER_STEAL)) {
             // SAFETY: own kernel thread.
-            spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
+            spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
             return found;
         }
         looks += 1;
@@ -45,7 +46,7 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
         if naps != 0 || !spin_policy.go_on() {
             let slept = sleep(worker, naps);
             // SAFETY: own kernel thread.
-            let spin_history = unsafe { &mut (*worker.own()).spin_history };
+            let spin_history = unsafe { &mut (*worker.own()).search.spin_history };
             spin_policy.teach(spin_history);
             spin_history.awakes();
             naps = match slept {
@@ -56,7 +57,7 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
             spin_policy = SpinPolicy::new(spin, *spin_history);
         } else if let Some(found) = spin_policy.time_awake().and_then(|now| refused.take(worker, now)) {
             // SAFETY: own kernel thread.
-            spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
+            spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
             return found;
         }
     }
@@ -130,7 +131,7 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
 /// worker polls; no thread's code runs with this mask. Returns the mask to restore.
 fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
     // SAFETY: own kernel thread, in its scheduler.
-    let passed = unsafe { (*worker.own()).borrowed }?.timer_signals();
+    let passed = unsafe { (*worker.own()).tls.borrowed }?.timer_signals();
     // The mask is read from the kernel, not from `kernel_mask`: a context that continues after an
     // interrupt restores its own mask, so `kernel_mask` may be out of date.
     (passed != 0).then(|| set_mask(current_mask() & !passed))

@@ -143,7 +143,7 @@ pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // worker's own data meanwhile.
     let own = unsafe { &mut *worker.own() };
-    own.fairness.tick();
+    own.search.fairness.tick();
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
     // In regions whose threads were seen spinning or blocking, the ready context with the lowest
     // resume rank must come first, so a full search is needed. The full search is not needed if the
@@ -154,8 +154,8 @@ pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
             && !own.suspended.newest_asks()
             && crate::stall::regions::is_known_to_wait(own.role.region)
     };
-    let released = core::mem::take(&mut own.released);
-    if busy || released || own.fairness.is_full_search_due() || ranks() {
+    let released = core::mem::take(&mut own.search.released);
+    if busy || released || own.search.fairness.is_full_search_due() || ranks() {
         return full_search(worker, true);
     }
     WorkSearch::by(worker).in_order(&AFTER_JOB)
@@ -194,7 +194,7 @@ pub(super) fn search_for_yield(worker: &'static Worker) -> Option<Next> {
     let search = WorkSearch { except: role.thread, before: role.tag, ..WorkSearch::by(worker) };
     search.in_order(&YIELD_URGENT).or_else(|| {
         // SAFETY: as above.
-        unsafe { (*worker.own()).fairness.count_yield_search() };
+        unsafe { (*worker.own()).search.fairness.count_yield_search() };
         search.in_order(&YIELD)
     })
 }
@@ -218,7 +218,7 @@ pub(super) fn search_before_sleep(worker: &'static Worker) -> Option<Next> {
 #[inline]
 fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
     // SAFETY: own kernel thread, in its scheduler.
-    if unsafe { (*worker.own()).signalled } { signalled_cold(worker, except) } else { None }
+    if unsafe { (*worker.own()).signals.pending } { signalled_cold(worker, except) } else { None }
 }
 
 #[cold]
@@ -252,7 +252,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
     let suspended = &mut own.suspended;
-    let ready = suspended.best_ready_in_window(true, own.fairness.do_ranks_count());
+    let ready = suspended.best_ready_in_window(true, own.search.fairness.do_ranks_count());
     if !worker.gang_deque.is_empty() {
         let strictest = suspended.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -262,7 +262,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     }
     let (at, before) = ready?;
     if suspended.yields(at)
-        && own.fairness.is_new_first()
+        && own.search.fairness.is_new_first()
         && let Some(new) = (WorkSearch { before, ..WorkSearch::by(worker) }).in_order(&NEW_FIRST)
     {
         return Some(new);
@@ -283,7 +283,7 @@ fn mate(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
     let (thread, gang) = (own.role.thread, own.role.tag);
-    if gang == GangTag::NONE || !own.fairness.are_mates_first() {
+    if gang == GangTag::NONE || !own.search.fairness.are_mates_first() {
         return None;
     }
     resume(own.suspended.take_lowest(|role| role.thread != thread && role.tag == gang))
@@ -304,7 +304,7 @@ fn task(worker: &'static Worker, scope: SearchScope, except: *const ThreadMode) 
 
 fn any_task_in_turn(worker: &'static Worker, except: *const ThreadMode) -> Option<Next> {
     // SAFETY: own kernel thread, as in `search_after_job`.
-    let is_job_first = unsafe { (*worker.own()).fairness.is_job_first() };
+    let is_job_first = unsafe { (*worker.own()).search.fairness.is_job_first() };
     if is_job_first { task(worker, SearchScope::BeforeSleep, except) } else { None }
 }
 
@@ -334,7 +334,7 @@ fn gang_ult_in_turn(worker: &'static Worker, running: GangTag) -> Option<Next> {
     // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
     let strictest = own.suspended.strictest().strictest(running);
-    let may_all = own.fairness.is_held_back_due();
+    let may_all = own.search.fairness.is_held_back_due();
     take_gang_ult(worker, worker, |tag| may_all || eligible(tag, strictest))
 }
 
@@ -386,7 +386,7 @@ fn steal_once(worker: &'static Worker) -> Option<Next> {
         return None;
     }
     // SAFETY: own kernel thread; the selector calls no other code.
-    let selector = unsafe { &mut (*worker.own()).selector };
+    let selector = unsafe { &mut (*worker.own()).search.selector };
     selector.keep_up(&worker.site, me, count, |at| table::at(at)?.site.get());
     let at = selector.select(me, count);
     let found = table::at(at).and_then(|victim| steal_from(worker, victim));

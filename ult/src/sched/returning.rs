@@ -61,13 +61,18 @@ pub(super) fn count_moved(
 pub(super) fn send(owner: &'static Worker, contexts: Vec<SuspendedContext>) {
     let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
     // ORDERING: Relaxed; compared only.
-    let mut first = owner.returning.load(Ordering::Relaxed);
+    let mut first = owner.stand_in.returning.load(Ordering::Relaxed);
     loop {
         // SAFETY: not published yet.
         unsafe { (*parcel).next = first };
         // ORDERING: Release, pairs with the Acquire in `unpack`: the stacks have been left. A
         // failure publishes nothing.
-        match owner.returning.compare_exchange_weak(first, parcel, Ordering::Release, Ordering::Relaxed) {
+        match owner.stand_in.returning.compare_exchange_weak(
+            first,
+            parcel,
+            Ordering::Release,
+            Ordering::Relaxed,
+        ) {
             Ok(_) => break,
             Err(now) => first = now,
         }
@@ -79,7 +84,7 @@ pub(super) fn send(owner: &'static Worker, contexts: Vec<SuspendedContext>) {
 #[inline]
 pub(super) fn has_returning(worker: &Worker) -> bool {
     // ORDERING: Relaxed; taken with Acquire.
-    !worker.returning.load(Ordering::Relaxed).is_null()
+    !worker.stand_in.returning.load(Ordering::Relaxed).is_null()
 }
 
 /// Moves the contexts that were sent to this worker to its suspended contexts. Called by the
@@ -94,7 +99,7 @@ pub(super) fn unpack(worker: &'static Worker) {
 #[cold]
 fn unpack_cold(worker: &'static Worker) {
     // ORDERING: Acquire, pairs with `send`.
-    let mut next = worker.returning.swap(ptr::null_mut(), Ordering::Acquire);
+    let mut next = worker.stand_in.returning.swap(ptr::null_mut(), Ordering::Acquire);
     // SAFETY: the caller runs on the worker's kernel thread or has seized the worker, so no other
     // thread touches the worker's own data.
     let own = unsafe { &mut *worker.own() };
@@ -108,7 +113,7 @@ fn unpack_cold(worker: &'static Worker) {
         next = parcel.next;
         for entry in parcel.contexts {
             if entry.role.thread == worker.thread()
-                && let Some(borrowed) = own.borrowed.take()
+                && let Some(borrowed) = own.tls.borrowed.take()
             {
                 // `borrowed` is the native TLS block of this kernel thread. On other workers only
                 // contexts of `worker.thread()` run with it. This thread moves as a whole (see the
@@ -116,7 +121,7 @@ fn unpack_cold(worker: &'static Worker) {
                 // with the block now. The block takes the place of the substitute (`handoff::borrow_from`).
                 // The substitute may still be in use here until the next switch. It is kept for the
                 // next hand-off.
-                own.substitute = own.native_tls_block.replace(borrowed);
+                own.tls.substitute = own.tls.native.replace(borrowed);
             }
             if let Some(tls_block) = entry.role.tls_block {
                 tls_block.set_host(worker);
@@ -136,11 +141,11 @@ pub(super) fn note_signalled(worker: &'static Worker) {
     // SAFETY: the caller runs on the worker's kernel thread or has seized the worker, so no other
     // thread touches the worker's own data.
     let own = unsafe { &mut *worker.own() };
-    own.signalled = own.suspended.has_signalled(ptr::null())
+    own.signals.pending = own.suspended.has_signalled(ptr::null())
         || own.role.tls_block.is_some_and(|tls_block| tls_block.signals.has_news());
-    own.released |= own.signalled;
-    worker.watched.set_wanted(own.signalled);
-    if own.signalled {
+    own.search.released |= own.signals.pending;
+    worker.watched.set_wanted(own.signals.pending);
+    if own.signals.pending {
         worker.note_signals();
     }
 }

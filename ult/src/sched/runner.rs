@@ -27,7 +27,8 @@ use crate::stack::promised::{self, SpaceBesideStack};
 use crate::tls_block;
 use crate::tls_block::record::TlsBlock;
 use crate::ult::Ult;
-use crate::worker::record::{Worker, WorkerOwn};
+use crate::worker::own::WorkerOwn;
+use crate::worker::record::Worker;
 use crate::worker::role::{Locals, Role};
 use crate::worker::thread_mode::ThreadMode;
 use crate::worker::{mode, running, table, words};
@@ -56,8 +57,8 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
     // SAFETY: own kernel thread; a cached runner is at the top of its loop, a new one at its entry.
     unsafe {
         let own: *mut WorkerOwn = worker.own();
-        (*own).handed = Some(task);
-        let runner = match (*own).idle_runners.pop() {
+        (*own).starts.handed = Some(task);
+        let runner = match (*own).starts.idle_runners.pop() {
             Some(runner) => runner,
             None => new_runner(),
         };
@@ -104,8 +105,8 @@ fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
     // worker's.
     unsafe {
         let own = worker.own();
-        (*own).has_reserved_stack = promised::reserve_for_job(runner_stack_size());
-        if (*own).has_reserved_stack {
+        (*own).starts.has_reserved_stack = promised::reserve_for_job(runner_stack_size());
+        if (*own).starts.has_reserved_stack {
             return Next::Run(job, role);
         }
         match (*own).suspended.take_newest_seeker(&role) {
@@ -127,8 +128,9 @@ fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
 /// Own kernel thread, in its scheduler; a runner of this worker.
 unsafe fn keep_reserved_stack(worker: &'static Worker, ult: *mut Ult) {
     // SAFETY: as the caller says.
-    let (reserved, has_one) =
-        unsafe { (core::mem::take(&mut (*worker.own()).has_reserved_stack), &mut (*ult).has_job_stack) };
+    let (reserved, has_one) = unsafe {
+        (core::mem::take(&mut (*worker.own()).starts.has_reserved_stack), &mut (*ult).has_job_stack)
+    };
     if reserved && core::mem::replace(has_one, true) {
         promised::release_job_stack();
     }
@@ -154,7 +156,7 @@ pub(super) fn retire_idle(worker: &'static Worker) {
     if promised::is_limited() {
         // SAFETY: own kernel thread; idle runners have nothing on their stacks, and the running
         // context is not one of them.
-        unsafe { (*worker.own()).idle_runners.drain(..).for_each(|runner| end_runner(runner)) }
+        unsafe { (*worker.own()).starts.idle_runners.drain(..).for_each(|runner| end_runner(runner)) }
     }
 }
 
@@ -205,7 +207,7 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
         // The worker is read again, because the job may have returned on another worker.
         let worker = here();
         // SAFETY: own kernel thread; `handed` is taken before anything can wait.
-        let handed = unsafe { (*worker.own()).handed.take() };
+        let handed = unsafe { (*worker.own()).starts.handed.take() };
         let next = match handed {
             // SAFETY: the code that made the job guarantees it.
             Some(RunnerTask::Job(job, role)) => unsafe { run_job(worker, job, role) },
@@ -218,11 +220,11 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
             // SAFETY: own kernel thread; the running context is this runner.
             Next::Run(job, role) => unsafe {
                 keep_reserved_stack(worker, (*worker.own()).current);
-                (*worker.own()).handed = Some(RunnerTask::Job(job, role));
+                (*worker.own()).starts.handed = Some(RunnerTask::Job(job, role));
             },
             // SAFETY: own kernel thread.
             Next::Start(ult_start, tag) => unsafe {
-                (*worker.own()).handed = Some(RunnerTask::Ult(ult_start, tag))
+                (*worker.own()).starts.handed = Some(RunnerTask::Ult(ult_start, tag))
             },
             Next::Resume(entry) => stand_idle(worker, &entry),
         }
@@ -376,7 +378,7 @@ impl Running {
         // thread's. `ult_start` is read only before the call of `SpawnGroup::end`. After that call
         // the memory of this `UltStart` may hold the next one.
         unsafe {
-            let ended = &mut (*worker.own()).ended;
+            let ended = &mut (*worker.own()).starts.ended;
             ended.count += 1;
             let spawn_group = self.ult_start.spawn_group();
             let is_same = |(retire, data): (Retire, *mut ())| {
@@ -405,12 +407,12 @@ fn stand_idle(worker: &'static Worker, entry: &SuspendedContext) {
     // stacks.
     unsafe {
         let own = worker.own();
-        if (*own).idle_runners.len() >= IDLE_RUNNERS {
-            let oldest = (*own).idle_runners.remove(0);
+        if (*own).starts.idle_runners.len() >= IDLE_RUNNERS {
+            let oldest = (*own).starts.idle_runners.remove(0);
             end_runner(oldest);
         }
         let me = (*own).current;
-        (*own).idle_runners.push(me);
+        (*own).starts.idle_runners.push(me);
         crate::sanitize::leaves_nothing(&mut (*me).trail);
         switch_to(worker, entry);
     }

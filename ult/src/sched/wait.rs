@@ -134,7 +134,7 @@ fn run_on_own_stack(worker: &'static Worker, me: *mut Ult, job: Job, role: Role)
 pub fn end_sync_point() {
     if let Some(worker) = current() {
         // SAFETY: own kernel thread.
-        unsafe { (*worker.own()).sync_point = core::ptr::null() };
+        unsafe { (*worker.own()).search.sync_point = core::ptr::null() };
     }
 }
 
@@ -154,7 +154,7 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    own.fairness.may_go_on_in_place() && (all_meet(worker, team) || no_other_can_go_on(worker))
+    own.search.fairness.may_go_on_in_place() && (all_meet(worker, team) || no_other_can_go_on(worker))
 }
 
 /// Do all other threads that are suspended here wait at a synchronization point of `team`? Also
@@ -162,7 +162,7 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
 #[inline]
 pub(super) fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool {
     // SAFETY: own kernel thread; compared only.
-    !worker.has_suspended() || unsafe { (*worker.own()).sync_point == team }
+    !worker.has_suspended() || unsafe { (*worker.own()).search.sync_point == team }
 }
 
 /// True if no ready context of another thread is found. Of many suspended contexts only some are
@@ -174,7 +174,7 @@ pub(super) fn no_other_can_go_on(worker: &'static Worker) -> bool {
     let own = unsafe { &mut *worker.own() };
     let none_ready = !own.suspended.has_ready_of_others(own.role.thread);
     if !none_ready {
-        own.released = own.suspended.has_released(own.role.thread);
+        own.search.released = own.suspended.has_released(own.role.thread);
     }
     back_to_program(worker);
     none_ready

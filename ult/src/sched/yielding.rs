@@ -117,7 +117,7 @@ pub unsafe fn yield_from_program() -> bool {
 /// give up the processor (`YIELDS_PER_CORE_YIELD` in [`super::fairness`]).
 fn let_others_have_the_core(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    if unsafe { (*worker.own()).fairness.gives_core() } && spin_policy::is_crowded() {
+    if unsafe { (*worker.own()).search.fairness.gives_core() } && spin_policy::is_crowded() {
         crate::sys::thread::give_core();
     }
 }
@@ -132,7 +132,7 @@ pub fn demands(site: usize) -> bool {
     }
     let Some(worker) = words::current() else { return false };
     // SAFETY: own kernel thread.
-    let lasted = unsafe { (*worker.own()).demand.has_lasted(site, worker.watched.switch_count()) };
+    let lasted = unsafe { (*worker.own()).search.demand.has_lasted(site, worker.watched.switch_count()) };
     if lasted {
         crate::stall::regions::remember_wait(site);
     }
@@ -152,7 +152,7 @@ pub fn poll() {
 #[cold]
 fn poll_among_others(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    let yields = unsafe { (*worker.own()).fairness.does_poll_yield() };
+    let yields = unsafe { (*worker.own()).search.fairness.does_poll_yield() };
     // The caller may be the program's allocator, holding its lock. The scheduler allocates, and
     // would wait for that lock.
     if yields && !crate::stall::objects::openmp_object_has_allocator() {

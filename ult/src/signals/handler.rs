@@ -82,7 +82,7 @@ pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
 fn note_that_it_sends_itself(signal: c_int) {
     if let Some(worker) = words::current() {
         // SAFETY: own kernel thread; a word that no other thread writes.
-        unsafe { (*worker.own()).sends_itself = signal };
+        unsafe { (*worker.own()).signals.sends_itself = signal };
     }
 }
 
@@ -129,7 +129,7 @@ unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
     let Some(worker) = table::of_kernel_thread(tid) else { return Addressee::Interrupted };
     // SAFETY: a word of the calling kernel thread's own, whatever else it is at. A hand-off does not
     // change it.
-    let sends_itself = unsafe { (*worker.own()).sends_itself };
+    let sends_itself = unsafe { (*worker.own()).signals.sends_itself };
     if is_sent_by_itself(signal, frame, tid, sends_itself) {
         return Addressee::Interrupted;
     }
@@ -268,7 +268,7 @@ fn enter_handler(worker: &'static Worker, sp: usize) -> usize {
     // SAFETY: own kernel thread; program code runs, so the context stays.
     let noted = unsafe {
         // The call ends, or is left by `siglongjmp`.
-        (*worker.own()).in_interruptible_call = false;
+        (*worker.own()).signals.in_interruptible_call = false;
         &mut (*(*worker.own()).current).handler
     };
     if *noted != 0 && *noted > sp { *noted } else { core::mem::replace(noted, sp) }
@@ -345,7 +345,7 @@ pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: SignalFrame) {
         match tls_block.and_then(|tls_block| tls_block.signals.take(blocked)) {
             Some((signal, info)) => handle_here(signal, &info, frame),
             None => {
-                if !(*worker.own()).in_interruptible_call {
+                if !(*worker.own()).signals.in_interruptible_call {
                     signal::restart_interrupted_call(frame);
                 }
                 signal::leave_soon(&worker.watched, frame);

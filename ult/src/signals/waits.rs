@@ -200,9 +200,9 @@ fn run_pending_handlers(tls_block: &'static TlsBlock, wanted: u64) -> bool {
 fn call_interruptibly<T>(wanted: u64, call: &mut impl FnMut(u64) -> Result<T, c_int>) -> Result<T, c_int> {
     let Some((worker, _)) = current_shared_thread() else { return call(wanted) };
     // SAFETY: own kernel thread, here and below: what blocks in the kernel stays on it.
-    unsafe { (*worker.own()).in_interruptible_call = true };
+    unsafe { (*worker.own()).signals.in_interruptible_call = true };
     let result = call(wanted);
     // SAFETY: as above.
-    unsafe { (*worker.own()).in_interruptible_call = false };
+    unsafe { (*worker.own()).signals.in_interruptible_call = false };
     result
 }

@@ -50,7 +50,7 @@ impl UltTlsBlock {
         match self {
             Self::Kept(tls_block) | Self::Borrowed(tls_block) => Some(tls_block),
             // SAFETY: own kernel thread (the runner that starts the ULT).
-            Self::Shared => unsafe { (*worker.own()).native_tls_block },
+            Self::Shared => unsafe { (*worker.own()).tls.native },
         }
     }
 

@@ -32,7 +32,7 @@ impl Worker {
     pub(crate) fn accepts(&self, group: u32) -> bool {
         // ORDERING: Relaxed; changed only while no ULT exists that the change could affect
         // (`share`).
-        let serves = self.serves.load(Ordering::Relaxed);
+        let serves = self.duty.serves.load(Ordering::Relaxed);
         serves == ALL_GROUPS || serves == group
     }
 
@@ -53,28 +53,29 @@ impl Worker {
         // count is read between the look at a ULT and the step that takes it (`Deque::steal_if`),
         // so it is the count at the ULT's push or a later one.
         self.is_shared()
-            || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NO_GROUP)
+            || (GROUPS.load(Ordering::Relaxed) == 1 && self.duty.serves.load(Ordering::Relaxed) != NO_GROUP)
     }
 
     /// May ULTs from the deque `ults` of `victim` be taken without a look at their group? True if
     /// both workers serve one group only, and the same one.
     pub(crate) fn is_of_one_group_with(&self, victim: &Worker) -> bool {
         // ORDERING: Relaxed; as in `accepts`.
-        let (mine, theirs) = (self.serves.load(Ordering::Relaxed), victim.serves.load(Ordering::Relaxed));
+        let (mine, theirs) =
+            (self.duty.serves.load(Ordering::Relaxed), victim.duty.serves.load(Ordering::Relaxed));
         mine == theirs && mine != NO_GROUP && mine != ALL_GROUPS
     }
 
     /// The worker is of a kernel thread of the program from here on: it runs the ULTs of its group.
     pub(crate) fn serve_own_group(&self) {
         // ORDERING: Relaxed; see `accepts` and `may_steal_blindly`.
-        self.serves.store(self.group(), Ordering::Relaxed);
+        self.duty.serves.store(self.group(), Ordering::Relaxed);
     }
 
     /// Makes the worker a shared one of the pool (`true`), or gives it to a single thread
     /// (`false`).
     pub(crate) fn share(&self, shared: bool) {
         // ORDERING: Relaxed; see `accepts`.
-        self.serves.store(if shared { ALL_GROUPS } else { NO_GROUP }, Ordering::Relaxed);
+        self.duty.serves.store(if shared { ALL_GROUPS } else { NO_GROUP }, Ordering::Relaxed);
     }
 
     /// Is the worker's kernel thread dedicated to one OpenMP thread, see
@@ -83,26 +84,26 @@ impl Worker {
     pub(crate) fn is_dedicated(&self) -> bool {
         // ORDERING: Relaxed; the worker's own kernel thread reads what it has stored, or a value
         // from before its assignment. For other threads it is a hint.
-        self.dedicated.load(Ordering::Relaxed)
+        self.duty.dedicated.load(Ordering::Relaxed)
     }
 
     /// Dedicates the worker's kernel thread to one OpenMP thread, or ends that. The caller owns the
     /// worker.
     pub(crate) fn set_dedicated(&self, dedicated: bool) {
         // ORDERING: Relaxed; as above.
-        self.dedicated.store(dedicated, Ordering::Relaxed);
+        self.duty.dedicated.store(dedicated, Ordering::Relaxed);
     }
 
     /// Do assignments run on the kernel thread's own stack? Then this stack is as large as an
     /// OpenMP thread's, and the C library knows its bounds.
     pub(crate) fn runs_on_kernel_stack(&self) -> bool {
         // ORDERING: Relaxed; written before the kernel thread is started.
-        self.runs_on_kernel_stack.load(Ordering::Relaxed)
+        self.duty.runs_on_kernel_stack.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_runs_on_kernel_stack(&self, has: bool) {
         // ORDERING: Relaxed; as above.
-        self.runs_on_kernel_stack.store(has, Ordering::Relaxed);
+        self.duty.runs_on_kernel_stack.store(has, Ordering::Relaxed);
     }
 
     /// The group of a program's kernel thread: the ULTs that it and its descendants fork.
@@ -135,33 +136,34 @@ impl Worker {
     pub(crate) fn note_assigned(&self) {
         // ORDERING: Relaxed, here and in the functions below; a hint for `pool::renew`. The pool's
         // lock orders an assignment behind the end of the one before.
-        self.assignment.store(ASSIGNED, Ordering::Relaxed);
+        self.pool.assignment.store(ASSIGNED, Ordering::Relaxed);
     }
 
     /// Notes that the team for which the worker hosts a thread has been dismissed. If the worker
     /// has an assignment, that is about to end. Any thread.
     pub fn note_dismissed(&self) {
         // ORDERING: as above.
-        let _ = self.assignment.compare_exchange(ASSIGNED, DISMISSED, Ordering::Relaxed, Ordering::Relaxed);
+        let _ =
+            self.pool.assignment.compare_exchange(ASSIGNED, DISMISSED, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Notes that the assignment has ended. The caller holds the pool's lock. For a dedicated
     /// worker no lock is needed, because it never returns to the pool.
     pub(crate) fn note_assignment_ended(&self) {
         // ORDERING: as above.
-        self.assignment.store(NO_ASSIGNMENT, Ordering::Relaxed);
+        self.pool.assignment.store(NO_ASSIGNMENT, Ordering::Relaxed);
     }
 
     /// Does the worker have an assignment, as far as the calling thread can see?
     pub(crate) fn is_assigned(&self) -> bool {
         // ORDERING: as above.
-        self.assignment.load(Ordering::Relaxed) != NO_ASSIGNMENT
+        self.pool.assignment.load(Ordering::Relaxed) != NO_ASSIGNMENT
     }
 
     /// Does the worker have an assignment that is about to end?
     pub(crate) fn is_dismissed(&self) -> bool {
         // ORDERING: as above.
-        self.assignment.load(Ordering::Relaxed) == DISMISSED
+        self.pool.assignment.load(Ordering::Relaxed) == DISMISSED
     }
 
     /// Notes whether other threads are suspended here, and reports to the stall monitor whether any
@@ -206,7 +208,8 @@ impl Worker {
     #[inline]
     fn is_called(&self) -> bool {
         // ORDERING: Relaxed, both; `publish_crowd` has the fences.
-        !self.returning.load(Ordering::Relaxed).is_null() || self.summoned.load(Ordering::Relaxed)
+        !self.stand_in.returning.load(Ordering::Relaxed).is_null()
+            || self.waits.summoned.load(Ordering::Relaxed)
     }
 
     /// Does anything wait behind the running code, as far as the calling thread can see?

@@ -83,19 +83,19 @@ impl Worker {
     pub(crate) fn begin_standing_in(&self, blocked: &'static Worker) {
         // ORDERING: Relaxed, all three. If a forking thread sees the first store late, it queues a
         // ULT that this worker takes, or that others steal.
-        self.stands_for.store(ptr::from_ref(blocked).cast_mut(), Ordering::Relaxed);
-        let serves = blocked.serves.load(Ordering::Relaxed);
+        self.stand_in.stands_for.store(ptr::from_ref(blocked).cast_mut(), Ordering::Relaxed);
+        let serves = blocked.duty.serves.load(Ordering::Relaxed);
         // A kernel thread that belongs to one thread has queued ULTs of no other thread, either.
-        self.serves.store(if serves == NO_GROUP { ALL_GROUPS } else { serves }, Ordering::Relaxed);
+        self.duty.serves.store(if serves == NO_GROUP { ALL_GROUPS } else { serves }, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `recall`.
-        blocked.handed_off.store(true, Ordering::Release);
+        blocked.stand_in.handed_off.store(true, Ordering::Release);
     }
 
     /// This worker stops standing in for another one.
     pub(crate) fn end_standing_in(&self) {
         self.share(false);
         // ORDERING: Relaxed; as in `begin_standing_in`.
-        self.stands_for.store(ptr::null_mut(), Ordering::Relaxed);
+        self.stand_in.stands_for.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
     /// The worker that this one stands in for.
@@ -103,7 +103,7 @@ impl Worker {
     pub(crate) fn stands_for(&self) -> Option<&'static Worker> {
         // ORDERING: Relaxed; as in `begin_standing_in`.
         // SAFETY: null or a record, and records are never freed.
-        unsafe { self.stands_for.load(Ordering::Relaxed).as_ref() }
+        unsafe { self.stand_in.stands_for.load(Ordering::Relaxed).as_ref() }
     }
 
     /// Does this worker stand in for a blocked one?
@@ -116,7 +116,7 @@ impl Worker {
     #[inline]
     pub(crate) fn recall(&self) {
         // ORDERING: Relaxed; the owner asks at each entry to its scheduler, see below.
-        if self.handed_off.load(Ordering::Relaxed) {
+        if self.stand_in.handed_off.load(Ordering::Relaxed) {
             self.recall_cold();
         }
     }
@@ -125,7 +125,7 @@ impl Worker {
     fn recall_cold(&self) {
         // ORDERING: Acquire, pairs with `begin_standing_in`: the links of the stand-ins are
         // visible.
-        self.handed_off.swap(false, Ordering::Acquire);
+        self.stand_in.handed_off.swap(false, Ordering::Acquire);
         let heirs =
             (0..table_len()).filter_map(at).filter(|w| w.stands_for().is_some_and(|b| ptr::eq(b, self)));
         for heir in heirs {

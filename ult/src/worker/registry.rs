@@ -29,7 +29,7 @@ static REGISTRY: crate::sys::fork::ForkMutex<WorkerRegistry> =
 /// Gives `worker`, an unused record, to the calling kernel thread, which is one of the pool.
 /// Allocates nothing, see `AssignmentLetter`.
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
-    adopt(worker, || worker.storage.get_or_init(tls_block::of_pool_thread));
+    adopt(worker, || worker.storage.pool_tls_block.get_or_init(tls_block::of_pool_thread));
 }
 
 /// The calling kernel thread, one of the pool, leaves its record to another one, which adopts it
@@ -38,7 +38,7 @@ pub(crate) fn leave_to_successor(worker: &'static Worker) {
     crate::fault::leave_kernel_thread();
     running::give_spare_tls_block_back(worker);
     // SAFETY: own kernel thread, in the scheduler.
-    if let Some(substitute) = unsafe { (*worker.own()).substitute.take() } {
+    if let Some(substitute) = unsafe { (*worker.own()).tls.substitute.take() } {
         tls_block::give_back(substitute);
     }
     worker.watched.end();
@@ -55,8 +55,8 @@ pub(crate) fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'stati
         (*own).native.trail.forget_own_stack();
         (*own).current = &raw mut (*own).native;
         (*own).native.native_stack = crate::stack::Bounds::UNKNOWN;
-        (*own).native_tls_block = tls_block;
-        (*own).block_in_use = tls_block;
+        (*own).tls.native = tls_block;
+        (*own).tls.in_use = tls_block;
         (*own).role = Role::none(worker);
         (*own).mode_in_force = worker.thread();
         (*own).place = None;
@@ -69,12 +69,12 @@ pub(crate) fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'stati
     if let Some(tls_block) = tls_block {
         tls_block.set_to_calling_thread();
         // ORDERING: Release, pairs with the Acquire in `native_tls_block`: the record is complete.
-        worker.native_tls_block.store(ptr::from_ref(tls_block).cast_mut(), Ordering::Release);
+        worker.storage.native_tls_block.store(ptr::from_ref(tls_block).cast_mut(), Ordering::Release);
         tls_block.set_host(worker);
         words::note_tls_block(tls_block);
     }
     // ORDERING: Relaxed; for a handler on this same kernel thread (`own_thread_pointer`).
-    worker.thread_pointer.store(arch::thread_pointer(), Ordering::Relaxed);
+    worker.storage.thread_pointer.store(arch::thread_pointer(), Ordering::Relaxed);
     enter_table(worker);
     worker.watched.begin();
 }
@@ -119,12 +119,12 @@ pub(crate) unsafe fn forget_after_fork() {
     if let Some(worker) = current() {
         enter_table(worker);
         // SAFETY: own kernel thread.
-        if let Some(tls_block) = unsafe { (*worker.own()).original_tls_block() } {
+        if let Some(tls_block) = unsafe { (*worker.own()).tls.original() } {
             tls_block.note_number();
         }
         // Contexts on their way here belong to threads that do not exist in this process.
-        worker.returning.store(ptr::null_mut(), Ordering::Relaxed);
-        worker.handed_off.store(false, Ordering::Relaxed);
+        worker.stand_in.returning.store(ptr::null_mut(), Ordering::Relaxed);
+        worker.stand_in.handed_off.store(false, Ordering::Relaxed);
         GROUPS.store(1, Ordering::Relaxed);
         worker.watched.begin();
         worker.enter_program();

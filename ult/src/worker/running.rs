@@ -56,7 +56,7 @@ pub fn set_duty(duty: Duty) {
 pub fn runs_with_own_storage() -> bool {
     let worker = here();
     // SAFETY: own kernel thread.
-    let block_in_use = unsafe { (*worker.own()).block_in_use };
+    let block_in_use = unsafe { (*worker.own()).tls.in_use };
     block_in_use.is_none_or(|tls_block| !tls_block.is_of_a_donor())
 }
 
@@ -108,7 +108,7 @@ pub(crate) unsafe fn run_with(worker: &'static Worker, tls_block: &'static TlsBl
     // handler runs only in program code, so it does not see the moment between the two steps.
     unsafe {
         let own = worker.own();
-        if (*own).block_in_use.is_some_and(|block_in_use| ptr::eq(block_in_use, tls_block)) {
+        if (*own).tls.in_use.is_some_and(|block_in_use| ptr::eq(block_in_use, tls_block)) {
             return;
         }
         if differ() {
@@ -117,7 +117,7 @@ pub(crate) unsafe fn run_with(worker: &'static Worker, tls_block: &'static TlsBl
         tls_block::run_with(tls_block);
         tls_block.set_host(worker);
         word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
-        (*own).block_in_use = Some(tls_block);
+        (*own).tls.in_use = Some(tls_block);
     }
 }
 
@@ -125,7 +125,7 @@ pub(crate) unsafe fn run_with(worker: &'static Worker, tls_block: &'static TlsBl
 /// ULT on this worker borrowed, else one of the process's pool. `None` as in [`tls_block::borrow`].
 pub(crate) fn borrow_tls_block(worker: &'static Worker) -> Option<&'static TlsBlock> {
     // SAFETY: own kernel thread.
-    let spare = unsafe { (*worker.own()).spare.take() };
+    let spare = unsafe { (*worker.own()).tls.spare.take() };
     // A block from before a fork is the storage of a thread that does not exist here.
     let tls_block = spare.filter(|tls_block| tls_block.is_of_this_process()).or_else(tls_block::borrow)?;
     tls_block.claim(worker);
@@ -139,7 +139,7 @@ pub(crate) fn give_tls_block_back(worker: &'static Worker, tls_block: &'static T
     tls_block.forget_thread();
     tls_block.release();
     // SAFETY: own kernel thread.
-    let spare = unsafe { &mut (*worker.own()).spare };
+    let spare = unsafe { &mut (*worker.own()).tls.spare };
     match spare {
         Some(_) => tls_block::give_back(tls_block),
         None => *spare = Some(tls_block),
@@ -150,7 +150,7 @@ pub(crate) fn give_tls_block_back(worker: &'static Worker, tls_block: &'static T
 /// runtime.
 pub(crate) fn give_spare_tls_block_back(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    if let Some(tls_block) = unsafe { (*worker.own()).spare.take() } {
+    if let Some(tls_block) = unsafe { (*worker.own()).tls.spare.take() } {
         tls_block::give_back(tls_block);
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn program_threads() -> u32 {
 pub(crate) fn own_thread_pointer() -> Option<usize> {
     let me = of_kernel_thread(thread::number())?;
     // ORDERING: Relaxed; written by this kernel thread.
-    Some(me.thread_pointer.load(Ordering::Relaxed))
+    Some(me.storage.thread_pointer.load(Ordering::Relaxed))
 }
 
 /// The worker of the kernel thread with this number, if it is in the table. Touches no thread-local

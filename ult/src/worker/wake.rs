@@ -38,7 +38,7 @@ impl Worker {
         pub(crate) fn wake_behind_fence(&self) -> bool {
             let woken = self.unpark_behind_fence();
             // ORDERING: Relaxed; behind the full fence, see `set_resting`.
-            if !woken && self.resting.load(Ordering::Relaxed) {
+            if !woken && self.waits.resting.load(Ordering::Relaxed) {
                 self.summon();
             }
             woken
@@ -86,9 +86,9 @@ impl Worker {
     fn summon(&self) {
         // ORDERING: Relaxed, both; `publish_crowd` has the fences. The owner resets the mark at a
         // later switch point, and then looks.
-        if !self.summoned.load(Ordering::Relaxed) {
+        if !self.waits.summoned.load(Ordering::Relaxed) {
             // ORDERING: as above.
-            self.summoned.store(true, Ordering::Relaxed);
+            self.waits.summoned.store(true, Ordering::Relaxed);
             self.publish_crowd();
         }
     }
@@ -101,10 +101,10 @@ impl Worker {
     /// other thread sees `resting`, and its mark is not reset.
     pub(crate) fn set_resting(&self, resting: bool) {
         // ORDERING: Relaxed, all four; the fence does what the text above says.
-        let changes = self.resting.load(Ordering::Relaxed) != resting;
-        if changes || self.summoned.load(Ordering::Relaxed) {
-            self.resting.store(resting, Ordering::Relaxed);
-            self.summoned.store(false, Ordering::Relaxed);
+        let changes = self.waits.resting.load(Ordering::Relaxed) != resting;
+        if changes || self.waits.summoned.load(Ordering::Relaxed) {
+            self.waits.resting.store(resting, Ordering::Relaxed);
+            self.waits.summoned.store(false, Ordering::Relaxed);
             // ORDERING: SeqCst, pairs with the fence in `unpark`.
             fence(Ordering::SeqCst);
         }
@@ -123,7 +123,7 @@ impl Worker {
     pub(crate) fn note_signals(&self) {
         // ORDERING: Release, pairs with the Acquire in `returning::unpack`: the signal is in its
         // queue.
-        self.returning.fetch_or(SIGNALS, Ordering::Release);
+        self.stand_in.returning.fetch_or(SIGNALS, Ordering::Release);
     }
 
     /// Calls the worker to its scheduler, because a context has been sent to it.
@@ -138,7 +138,7 @@ impl Worker {
     #[inline]
     pub fn has_resting(&self) -> bool {
         // ORDERING: Relaxed; behind the caller's fence, see `set_resting`.
-        self.resting.load(Ordering::Relaxed)
+        self.waits.resting.load(Ordering::Relaxed)
     }
 
     /// [`Worker::wake`] for a new job, after the caller's full fence. If the worker does not sleep,
@@ -152,15 +152,15 @@ impl Worker {
         // acquired.
         self.parker.is_parked()
             && self.unpark()
-            && self.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
+            && self.waits.sought.iter().any(|s| ptr::eq(s.load(Ordering::Relaxed), sleepers))
     }
 
     /// Notes what the worker looks for while it sleeps, and whether it is `vacant`: it hosts no
     /// thread of a region.
     pub(crate) fn note_what_is_sought(&self, counters: [*const AtomicU32; SOUGHT_COUNTERS], vacant: bool) {
         // ORDERING: Relaxed, as below.
-        self.vacant.store(vacant, Ordering::Relaxed);
-        for (slot, counter) in self.sought.iter().zip(counters) {
+        self.waits.vacant.store(vacant, Ordering::Relaxed);
+        for (slot, counter) in self.waits.sought.iter().zip(counters) {
             // ORDERING: Relaxed; published by the parker's announcement, see `wake_seeker`.
             slot.store(counter.cast_mut(), Ordering::Relaxed);
         }
@@ -169,6 +169,6 @@ impl Worker {
     /// For a worker that sleeps: does it host no thread of a region?
     pub(crate) fn is_vacant(&self) -> bool {
         // ORDERING: Relaxed; a hint. Written before the worker announced its sleep.
-        self.vacant.load(Ordering::Relaxed)
+        self.waits.vacant.load(Ordering::Relaxed)
     }
 }

@@ -58,8 +58,9 @@ pub fn current() -> Option<&'static Worker> {
 pub fn thread_number() -> i32 {
     // ORDERING: Relaxed; written by the kernel thread whose worker it is.
     let is_own = |tls_block: &TlsBlock| {
-        current()
-            .is_some_and(|worker| worker.thread_pointer.load(Ordering::Relaxed) == tls_block.thread_pointer())
+        current().is_some_and(|worker| {
+            worker.storage.thread_pointer.load(Ordering::Relaxed) == tls_block.thread_pointer()
+        })
     };
     let elsewhere = tls_block_in_force().filter(|tls_block| !is_own(tls_block));
     elsewhere.and_then(TlsBlock::number).unwrap_or_else(thread::number)
@@ -114,10 +115,10 @@ pub fn locals_of_program() -> Option<Locals> {
     // runs with another TLS block.
     // SAFETY: a word that is read. The worker is this kernel thread's, or another one in the case
     // above.
-    let block_in_use = unsafe { (*worker.own()).block_in_use };
+    let block_in_use = unsafe { (*worker.own()).tls.in_use };
     // ORDERING: Relaxed; written by the kernel thread whose worker it is. Without TLS blocks this
     // kernel thread always runs with its own storage.
-    let own = || worker.thread_pointer.load(Ordering::Relaxed);
+    let own = || worker.storage.thread_pointer.load(Ordering::Relaxed);
     (block_in_use.map_or_else(own, TlsBlock::thread_pointer) == arch::thread_pointer()).then(locals)
 }
 
