@@ -206,6 +206,10 @@ pub fn take_over() {
     if are_taken_over() || TAKEN_OVER.swap(true, Release) {
         return;
     }
+    adopt_all();
+}
+
+fn adopt_all() {
     alone(|| (1..=SIGNALS as i32).filter(|&signal| covers(signal)).for_each(put_ours_in_front));
 }
 
@@ -321,8 +325,36 @@ fn restorer_of_others() -> (usize, usize) {
     known.map_or((0, 0), |action| (SA_RESTORER, action.restorer))
 }
 
-/// In the child of a fork no other thread changes an action.
+/// In the child of a fork no other thread changes an action. One may have been in the middle of a
+/// change: the records are made readable again, and what the kernel's table has goes before them.
 pub(super) fn forget_after_fork() {
     // ORDERING: Relaxed; single-threaded.
-    CHANGING.store(false, Relaxed);
+    if !CHANGING.swap(false, Relaxed) {
+        return;
+    }
+    for kept in &KEPT {
+        // ORDERING: Relaxed, both; single-threaded.
+        kept.version.store(kept.version.load(Relaxed).next_multiple_of(2), Relaxed);
+    }
+    if are_taken_over() {
+        adopt_all();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::stack::promised::tests::in_child;
+
+    #[test]
+    fn a_fork_in_the_middle_of_a_change_leaves_readable_actions() {
+        in_child(|| {
+            let kept = &KEPT[libc::SIGWINCH as usize - 1];
+            let before = kept.load();
+            kept.version.fetch_add(1, Relaxed);
+            CHANGING.store(true, Relaxed);
+            forget_after_fork();
+            alone(|| kept.load() == before)
+        });
+    }
 }
