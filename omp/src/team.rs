@@ -2,14 +2,15 @@
 //!
 //! What lives in this room: the descriptor, the members, and the reset before the next region. What does
 //! not: forking and joining ([`super::parallel`]), how a team is put together
-//! ([`super::assemble`]), and where ready tasks wait ([`super::queue`]). `record` declares all
-//! fields; each other file works on some of them.
+//! ([`super::assemble`]), and where ready tasks wait ([`super::queue`]). `record` and
+//! `state` declare all fields; each other file works on some of them.
 //!
 //! This file is the door for the rooms above. Files of this crate name the file that they mean.
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `record` | the descriptor of a team |
+//! | `state` | what changes while a region runs: start, counts, flags, end |
 //! | `kept` | the teams that a thread keeps for its next regions |
 //! | `padded` | a value with a cache line of its own |
 //! | `plan` | the description of a region: code, levels, control variables, kind |
@@ -25,9 +26,11 @@
 //!   [`Plan`], the spawn group, and the slots of members.
 //! * *At any time, by any thread*: the atomics. A hot one has its own cache line.
 //!
-//! Rejected: a type for each file below, as a field of the team. The barrier's last arriver, the
-//! join and the first task each touch the counters of several such types, in an order that matters.
-//! These types would pass each other references to all of them.
+//! The fields are in parts, by purpose and by who writes them. The functions are those of the team.
+//!
+//! Rejected: parts of a team with functions of their own. The barrier's last arriver, the join and
+//! the first task each touch the counters of several parts, in an order that matters. The parts
+//! would pass each other references to all of them.
 
 mod barrier;
 pub(crate) mod kept;
@@ -35,6 +38,7 @@ mod members;
 pub(crate) mod padded;
 pub(crate) mod plan;
 pub(crate) mod record;
+mod state;
 mod tasks;
 mod waiting;
 

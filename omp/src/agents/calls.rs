@@ -340,7 +340,7 @@ impl Team {
     #[inline]
     pub fn agents_of_any_process(&self) -> Option<&Agents> {
         // ORDERING: Acquire, pairs with `make_agents`.
-        let agents = self.agents.load(Ordering::Acquire);
+        let agents = self.tasks.agents.load(Ordering::Acquire);
         // SAFETY: null, or made below and freed with the team.
         unsafe { agents.as_ref() }
     }
@@ -362,7 +362,11 @@ impl Team {
         let fresh = Box::into_raw(Box::new(Agents::new(self)));
         // ORDERING: Release, pairs with `agents_of_any_process`; a thread that comes second
         // publishes nothing.
-        if self.agents.compare_exchange(ptr::null_mut(), fresh, Ordering::Release, Ordering::Relaxed).is_err()
+        if self
+            .tasks
+            .agents
+            .compare_exchange(ptr::null_mut(), fresh, Ordering::Release, Ordering::Relaxed)
+            .is_err()
         {
             // SAFETY: made above, and no other thread has seen it.
             drop(unsafe { Box::from_raw(fresh) });
@@ -373,7 +377,7 @@ impl Team {
     /// been running at the fork(2), so their records stay.
     pub(crate) fn free_agents(&self) {
         // ORDERING: Acquire, as in `agents_of_any_process`.
-        let agents = self.agents.swap(ptr::null_mut(), Ordering::Acquire);
+        let agents = self.tasks.agents.swap(ptr::null_mut(), Ordering::Acquire);
         if !agents.is_null() && self.is_of_this_process() {
             // SAFETY: `make_agents` made it from a Box, and no thread uses the team any more.
             drop(unsafe { Box::from_raw(agents) });

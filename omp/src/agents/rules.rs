@@ -40,7 +40,7 @@ fn adds_to_copies(here: CurrentThread) -> bool {
     let groups = core::iter::successors(here.task.open_group(), |group| group.outer());
     // ORDERING: Relaxed; set before the region's tasks are made.
     groups.into_iter().any(|group| group.reductions.get().is_some())
-        || !here.team().reductions.load(Ordering::Relaxed).is_null()
+        || !here.team().work.reductions.load(Ordering::Relaxed).is_null()
 }
 
 /// Makes a task that has not been submitted a pool task, if that is possible.

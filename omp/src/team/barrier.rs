@@ -36,7 +36,7 @@ impl Team {
     fn pass<const WATCHED: bool>(&self, thread: OwnThread) -> bool {
         let size = self.size();
         // ORDERING: Relaxed; the value cannot change before this thread has arrived.
-        let passed = self.passed.0.load(Ordering::Relaxed);
+        let passed = self.counts.passed.0.load(Ordering::Relaxed);
         self.comes_to_barrier::<WATCHED>(passed);
         if size == 1 {
             self.await_quiet(thread);
@@ -64,15 +64,15 @@ impl Team {
     fn arrive(&self) -> u32 {
         // ORDERING: AcqRel; Release publishes this thread's writes to the last arriver, Acquire
         // shows the last arriver the writes of all threads.
-        self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1
+        self.counts.arrived.0.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     fn release(&self, passed: u64) {
         self.forget_cancelled_construct();
         // ORDERING: Relaxed; ordered by the Release below.
-        self.arrived.0.store(0, Ordering::Relaxed);
+        self.counts.arrived.0.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `await_release`.
-        self.passed.0.store(passed + 1, Ordering::Release);
+        self.counts.passed.0.store(passed + 1, Ordering::Release);
         ult::sched::end_sync_point();
         self.wake_members(self.size());
     }
@@ -81,7 +81,7 @@ impl Team {
     fn pass_alone(&self) {
         self.forget_cancelled_construct();
         // ORDERING: Relaxed; the team has no other thread.
-        self.passed.0.store(self.phase() + 1, Ordering::Relaxed);
+        self.counts.passed.0.store(self.phase() + 1, Ordering::Relaxed);
     }
 
     #[inline]
@@ -91,7 +91,7 @@ impl Team {
         // leaves it, too.
         // ORDERING: Acquire, pairs with `release`.
         self.help_at_barrier(thread, passed, &|| {
-            self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
+            self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
         });
     }
 
@@ -103,7 +103,7 @@ impl Team {
             return true;
         }
         // ORDERING: Relaxed, as in `barrier`.
-        let passed = self.passed.0.load(Ordering::Relaxed);
+        let passed = self.counts.passed.0.load(Ordering::Relaxed);
         self.comes_to_barrier::<WATCHED>(passed);
         if size == 1 || self.arrive() == size {
             self.await_quiet(thread);
@@ -115,7 +115,7 @@ impl Team {
         } else {
             // ORDERING: Acquire, pairs with `release`.
             self.help_at_barrier(thread, passed, &|| {
-                self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
+                self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
             });
         }
         self.has_passed_barrier::<WATCHED>(passed);
@@ -125,7 +125,7 @@ impl Team {
 
     /// The first of two events for a race detector; the second lies eight bytes behind it.
     pub(crate) fn barrier_event(&self) -> *const u8 {
-        (&raw const self.arrived.0).cast()
+        (&raw const self.counts.arrived.0).cast()
     }
 
     /// How many barriers the team has passed. The number is constant while the team's threads are
@@ -134,20 +134,20 @@ impl Team {
     pub fn phase(&self) -> u64 {
         // ORDERING: Relaxed; the callers are threads of the team, which have passed those barriers
         // themselves.
-        self.passed.0.load(Ordering::Relaxed)
+        self.counts.passed.0.load(Ordering::Relaxed)
     }
 
     /// Cancels the region (`cancel parallel`).
     pub fn cancel(&self) {
         // ORDERING: Relaxed; observed eventually, and at the next barrier at the latest.
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.flags.cancelled.store(true, Ordering::Relaxed);
         self.wake_all();
     }
 
     /// Cancels the present worksharing construct (`cancel for` and `cancel sections`).
     pub fn cancel_construct(&self) {
         // ORDERING: Relaxed; observed eventually, it publishes nothing.
-        self.construct_cancelled.store(true, Ordering::Relaxed);
+        self.flags.construct_cancelled.store(true, Ordering::Relaxed);
         self.wake_all();
     }
 
@@ -155,7 +155,7 @@ impl Team {
     #[inline(always)]
     pub fn is_construct_cancelled(&self) -> bool {
         // ORDERING: Relaxed, as in `cancel_construct`.
-        self.construct_cancelled.load(Ordering::Relaxed)
+        self.flags.construct_cancelled.load(Ordering::Relaxed)
     }
 
     ult::seam! {
@@ -163,7 +163,7 @@ impl Team {
         fn forget_cancelled_construct(&self) {
             if self.is_construct_cancelled() {
                 // ORDERING: Relaxed; ordered by the barrier that the caller is about to release.
-                self.construct_cancelled.store(false, Ordering::Relaxed);
+                self.flags.construct_cancelled.store(false, Ordering::Relaxed);
             }
         } or construct_stays_cancelled {}
     }
@@ -172,7 +172,7 @@ impl Team {
     #[inline(always)]
     pub fn is_cancelled(&self) -> bool {
         // ORDERING: Relaxed, as in `cancel`.
-        self.cancelled.load(Ordering::Relaxed)
+        self.flags.cancelled.load(Ordering::Relaxed)
     }
 
     /// May some threads of the team never reach the point where others wait for them? They may have

@@ -28,17 +28,17 @@ use crate::team::record::Team;
 use crate::thread::current::OwnThread;
 use crate::thread::record::Thread;
 
-/// One member that is present, in `Team::ending`. Derived: the count of present members is the low
+/// One member that is present, in `TeamCounts::ending`. Derived: the count of present members is the low
 /// half of the word.
 const PRESENT: u64 = 1;
-/// One member that is present and has joined, in `Team::ending`. Derived: the count of joined
+/// One member that is present and has joined, in `TeamCounts::ending`. Derived: the count of joined
 /// members is the high half of the word.
 const JOINED: u64 = 1 << 32;
 
 impl Team {
     /// Detaches and frees the member records. The members must have left.
     pub fn free_members(&self) {
-        for slot in &self.slots {
+        for slot in &self.members.slots {
             // ORDERING: Acquire, as in `thread`.
             let thread = slot.swap(ptr::null_mut(), Ordering::Acquire);
             if !thread.is_null() {
@@ -48,7 +48,7 @@ impl Team {
                 drop(unsafe { Box::from_raw(thread) });
             }
         }
-        self.attached.set(0);
+        self.members.attached.set(0);
         self.free_agents();
     }
 
@@ -68,19 +68,19 @@ impl Team {
     /// other work.
     pub fn expect_start(&self) {
         ult::sys::arch::fetch_to_write(ptr::from_ref(&self.start).cast());
-        ult::sys::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
+        ult::sys::arch::fetch_to_write(ptr::from_ref(&self.counts.ending).cast());
     }
 
     /// As [`Team::expect_start`], for a member of a team of ULTs that has started. Fetches the line
     /// in which the member is counted when it has left.
     pub fn expect_end(&self) {
-        ult::sys::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
+        ult::sys::arch::fetch_to_write(ptr::from_ref(&self.counts.ending).cast());
     }
 
     /// The event for a race detector that orders the work of the members before the code of thread
     /// 0 after the join.
     pub(crate) fn join_event(&self) -> *const u8 {
-        (&raw const self.ending.0).cast()
+        (&raw const self.counts.ending.0).cast()
     }
 
     /// Tells a race detector that the calling member begins its share of a region.
@@ -132,7 +132,7 @@ impl Team {
         let primary_worker = self.thread(0).and_then(Thread::host);
         // ORDERING: Release, pairs with the Acquire in `is_joined`. AcqRel, because this count also
         // passes on the writes of members that arrived earlier.
-        let ending = self.ending.0.fetch_add(JOINED, Ordering::AcqRel) + JOINED;
+        let ending = self.counts.ending.0.fetch_add(JOINED, Ordering::AcqRel) + JOINED;
         if self.is_joined_at(ending)
             && let Some(worker) = primary_worker
         {
@@ -153,7 +153,7 @@ impl Team {
         if size > 1 {
             // ORDERING: Acquire, pairs with `arrive_at_join` and `leave_for_good`: thread 0 sees
             // the members' writes.
-            let joined = || self.is_joined_at(self.ending.0.load(Ordering::Acquire));
+            let joined = || self.is_joined_at(self.counts.ending.0.load(Ordering::Acquire));
             self.help_while(thread, &joined, &|| true, self.spin(), WaitSite::Join);
         }
         self.await_quiet(thread);
@@ -166,7 +166,7 @@ impl Team {
         }
         if self.kind != TeamKind::Ults {
             // ORDERING: Relaxed; published by the epoch of the next region.
-            self.ending.0.fetch_and(JOINED - 1, Ordering::Relaxed);
+            self.counts.ending.0.fetch_and(JOINED - 1, Ordering::Relaxed);
         }
         self.close();
     }
@@ -185,7 +185,7 @@ impl Team {
         // ORDERING: Relaxed; only the forking thread writes the epoch.
         let epoch = self.start.0.epoch.load(Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `is_closed`.
-        self.closed.store(epoch, Ordering::Release);
+        self.end.closed.store(epoch, Ordering::Release);
         // ORDERING: SeqCst, pairs with the fence in `hold_again`: a member that switches to its
         // kept TLS block is counted here, or sees that the region is closed.
         fence(Ordering::SeqCst);
@@ -203,7 +203,7 @@ impl Team {
         } else {
             // ORDERING: Acquire, pairs with `let_go_of_block`: the members' kept TLS blocks are
             // free.
-            self.holding.load(Ordering::Acquire) == 0
+            self.end.holding.load(Ordering::Acquire) == 0
         }
     }
 
@@ -211,7 +211,7 @@ impl Team {
     /// [`Team::let_go_of_block`]. Called before the member arrives at the join.
     pub fn keep_holding(&self) {
         // ORDERING: Relaxed; published by the arrival.
-        self.holding.fetch_add(1, Ordering::Relaxed);
+        self.end.holding.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Lets a member that has joined and switched back run with its kept TLS block again, for tasks
@@ -240,7 +240,7 @@ impl Team {
         let primary_worker = self.thread(0).and_then(Thread::host);
         // ORDERING: Release, pairs with `is_clear`; AcqRel, because this count also passes on what
         // earlier members have released.
-        if self.holding.fetch_sub(1, Ordering::AcqRel) == 1
+        if self.end.holding.fetch_sub(1, Ordering::AcqRel) == 1
             && let Some(worker) = primary_worker
         {
             worker.wake();
@@ -251,27 +251,27 @@ impl Team {
     #[inline]
     pub fn is_closed(&self, epoch: u64) -> bool {
         // ORDERING: Acquire, pairs with `close`.
-        self.closed.load(Ordering::Acquire) >= epoch
+        self.end.closed.load(Ordering::Acquire) >= epoch
     }
 
     /// Counts a member that has been sent to this team.
     pub fn count_present(&self) {
         // ORDERING: Relaxed; the forking thread counts before the member can leave.
-        self.ending.0.fetch_add(PRESENT, Ordering::Relaxed);
+        self.counts.ending.0.fetch_add(PRESENT, Ordering::Relaxed);
     }
 
     /// Counts all members of the next region of a team of ULTs. All members of the last region have
     /// left.
     pub fn count_all_present(&self) {
         // ORDERING: Relaxed; published by the queue that holds the members' starts.
-        self.ending.0.store(u64::from(self.size() - 1) * PRESENT, Ordering::Relaxed);
+        self.counts.ending.0.store(u64::from(self.size() - 1) * PRESENT, Ordering::Relaxed);
     }
 
     /// Number of members that have not left for good.
     pub fn present(&self) -> u32 {
         // ORDERING: Acquire, pairs with `leave_for_good`: the team may be freed after the last one
         // has left.
-        self.ending.0.load(Ordering::Acquire) as u32
+        self.counts.ending.0.load(Ordering::Acquire) as u32
     }
 
     /// `count` members leave, and must not touch the team afterwards. A member that had not joined
@@ -279,11 +279,11 @@ impl Team {
     pub fn leave_for_good(&self, count: u32) {
         // ORDERING: Acquire, pairs with `end_runner`. Read first: the team may be gone after the
         // count.
-        let dismisser = self.dismisser.load(Ordering::Acquire);
+        let dismisser = self.end.dismisser.load(Ordering::Acquire);
         let primary_worker = self.thread(0).and_then(Thread::host);
         // ORDERING: AcqRel; Release, pairs with `present` and `is_joined`; Acquire, because this
         // count also passes on what other members have released.
-        let before = self.ending.0.fetch_sub(u64::from(count) * PRESENT, Ordering::AcqRel);
+        let before = self.counts.ending.0.fetch_sub(u64::from(count) * PRESENT, Ordering::AcqRel);
         let ending = before - u64::from(count) * PRESENT;
         if u64::from(ending as u32) == ending / JOINED
             && let Some(worker) = primary_worker
@@ -299,7 +299,7 @@ impl Team {
     /// Do members that have ended their share stay, to help with tasks?
     pub fn lingers(&self) -> bool {
         // ORDERING: Relaxed; published by the epoch.
-        self.has_used_tasks() || self.lingering.load(Ordering::Relaxed) || self.plan().notified
+        self.has_used_tasks() || self.flags.lingering.load(Ordering::Relaxed) || self.plan().notified
     }
 
     /// `count` members of a team of ULTs have left, on the calling worker, which is in its
@@ -325,7 +325,7 @@ impl Team {
         let members = (1..self.size()).filter_map(|num| self.thread(num));
         for thread in members.filter(|thread| thread.comes_back(epoch)) {
             // ORDERING: Relaxed; later counts of the caller order the end of the region.
-            self.ending.0.fetch_add(PRESENT + JOINED, Ordering::Relaxed);
+            self.counts.ending.0.fetch_add(PRESENT + JOINED, Ordering::Relaxed);
             assemble::start_helper(thread);
         }
     }
@@ -334,15 +334,15 @@ impl Team {
     pub fn end_runner(&self, dismisser: &'static Worker) {
         // ORDERING: Release, pairs with the Acquire in `leave_for_good`. Either the member sees the
         // worker, or, by the fence of the parker, the worker sees that the member has left.
-        self.dismisser.store(ptr::from_ref(dismisser).cast_mut(), Ordering::Release);
+        self.end.dismisser.store(ptr::from_ref(dismisser).cast_mut(), Ordering::Release);
         // ORDERING: Release, pairs with `is_retired`.
-        self.retired.store(true, Ordering::Release);
-        self.wake_members(self.attached.get());
+        self.end.retired.store(true, Ordering::Release);
+        self.wake_members(self.members.attached.get());
     }
 
     /// Have the members been asked to leave?
     pub fn is_retired(&self) -> bool {
         // ORDERING: Acquire, pairs with `end_runner`.
-        self.retired.load(Ordering::Acquire)
+        self.end.retired.load(Ordering::Acquire)
     }
 }

@@ -1,13 +1,14 @@
 //! The descriptor of a team.
 //!
-//! What lives here: all fields, the slots of members, and the reset before the next region. What does
-//! not: what threads do with a team. The other files of this room, and rooms above, add those
-//! functions to [`Team`]; this file knows none of them.
+//! What lives here: the parts of a team, the slots of members, and the reset before the next region.
+//! What does not: the parts that change in a region (`state`), and what threads do with a team. The
+//! other files of this room, and rooms above, add those functions to [`Team`]; this file knows none
+//! of them.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::debug::DebugEntry;
 use ult::gang::GangTag;
@@ -18,6 +19,7 @@ use ult::worker::Worker;
 
 use super::padded::Padded;
 use super::plan::{Body, LeaguePlace, ON_HOST, Plan, TeamKind};
+use super::state::{RegionFlags, Start, TeamCounts, TeamEnd};
 use crate::affinity::hint::table::Hints;
 use crate::agents::record::Agents;
 use crate::extension::side::TeamSide;
@@ -26,84 +28,85 @@ use crate::icv::binding::ProcBind;
 use crate::icv::record::Icv;
 use crate::team_queue::TeamQueue;
 use crate::thread::record::Thread;
-use crate::worksharing::record::{WorkShare, WorkShareRing};
-use crate::worksharing::reserve::ChunkReserve;
+use crate::worksharing::record::TeamWorksharing;
 
-/// The data that change in each region, on one cache line. The rest of a region's description is
-/// often that of the region before, and stays in the caches of the members' processors.
-pub(super) struct Start {
-    /// The region number in the upper 48 bits, the number of threads in the lower 16. One store
-    /// starts the region.
-    pub(super) epoch: AtomicU64,
-    /// See [`Team::gang`].
-    pub(super) gang: Cell<GangTag>,
-}
-
-/// A team (OpenMP 5.2 §1.2.2).
+/// A team (OpenMP 5.2 §1.2.2). The order of the fields is that in memory: what every member reads in
+/// every region, from `members` to `kind`, is one cache line.
+#[repr(C)]
 pub struct Team {
-    pub(super) plan: UnsafeCell<Plan>,
+    /// The data that every region writes.
+    pub(super) start: Padded<Start>,
+    /// The counts by which threads wait for each other.
+    pub(super) counts: TeamCounts,
+    /// What the threads share in worksharing constructs and reductions.
+    pub work: TeamWorksharing,
     /// The data that the ULTs of a region share, in a team of ULTs.
     pub(super) spawn_group: UnsafeCell<SpawnGroup>,
+    /// The threads of the team.
+    pub(super) members: TeamMembers,
+    /// How members leave.
+    pub(super) end: TeamEnd,
+    /// What has happened in the region.
+    pub(super) flags: RegionFlags,
     /// Where the threads run.
     pub kind: TeamKind,
+    pub(super) plan: UnsafeCell<Plan>,
+    /// The record for tools. It is used between regions.
+    pub tools: TeamSide,
+    /// Where tasks of the team wait, and what the wait for the last of them needs.
+    pub(crate) tasks: TeamTasks,
+    /// In an initial team: threads of the contention group beyond the initial one.
+    pub group: Group,
+}
+
+const _: () = {
+    const LINE: usize = 64;
+    let first = offset_of!(Team, members);
+    assert!(first % LINE == 0 && offset_of!(Team, kind) - first < LINE);
+    assert!(offset_of!(Team, plan) - first >= LINE);
+};
+
+/// The threads of a team: the forking thread writes this between regions, and all threads read it.
+pub(super) struct TeamMembers {
     /// Members by number, filled up to `attached`. The first `size` members take part in the
     /// region.
     pub(super) slots: Box<[AtomicPtr<Thread>]>,
+    /// Number of attached threads.
     pub(super) attached: Cell<u32>,
     /// Number of threads of the region. Not part of the plan, because members that still search for
     /// tasks read it while the next region is being planned.
     pub(super) size: AtomicU32,
     /// Generation of the process in which the members started.
     pub(super) generation: u32,
-    /// The kernel thread that waits until the members have left.
-    pub(super) dismisser: AtomicPtr<Worker>,
-    /// In an initial team: threads of the contention group beyond the initial one.
-    pub group: Group,
+}
 
-    /// Data that every region writes.
-    pub(super) start: Padded<Start>,
-    /// Have the members been asked to leave for good?
-    pub(super) retired: AtomicBool,
-    /// The epoch of the last region that has ended; for teams whose members help until the region
-    /// is closed.
-    pub(super) closed: AtomicU64,
-    /// Members on kernel threads of their own that have joined and still run with their kept TLS
-    /// block.
-    pub(super) holding: AtomicU32,
-    /// Threads that have arrived at the present barrier. Arrivals at the end of the region have
-    /// another counter, because a cancelled region ends with threads still counted here.
-    pub(super) arrived: Padded<AtomicU32>,
-    /// Members besides thread 0 that have not left for good (`PRESENT`), and how many of them have
-    /// arrived at the end of the region (`JOINED`).
-    pub(super) ending: Padded<AtomicU64>,
-    /// In a team of ULTs: the last region used tasks, so members stay at the join.
-    pub(super) lingering: AtomicBool,
-    pub(super) passed: Padded<AtomicU64>,
-    pub(super) sleepers: Padded<AtomicU32>,
+impl TeamMembers {
+    /// Room for `capacity` threads, and none attached.
+    fn new(capacity: u32) -> Self {
+        Self {
+            slots: (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            attached: Cell::new(0),
+            size: AtomicU32::new(1),
+            generation: ult::sys::fork::generation(),
+        }
+    }
+}
+
+/// Where tasks of a team wait besides its threads' deques, and what the wait for the last of them
+/// needs; any thread writes it, and threads that search or wait read it.
+#[derive(Default)]
+pub(crate) struct TeamTasks {
+    pub(super) queue: TeamQueue,
+    pub(super) hints: Hints,
+    /// Null before the first task for free agents.
+    pub(crate) agents: AtomicPtr<Agents>,
     /// The worker of the last arriver while that thread waits for the last tasks.
     pub(super) closer: AtomicPtr<Worker>,
-    pub(super) tasks_used: AtomicBool,
+    /// Tasks that completed outside of the team's threads.
     pub(super) foreign_completed: AtomicU64,
     /// Kernel threads that complete a task of the team without being one of its threads. They may
     /// still read the team after the region has ended.
     pub(super) visitors: AtomicU32,
-    pub(super) team_queue: TeamQueue,
-    pub(super) hints: Hints,
-    /// Null before the first task for free agents.
-    pub(crate) agents: AtomicPtr<Agents>,
-    pub(super) ring: WorkShareRing,
-    /// Number of `single` constructs that have begun.
-    pub singles: Padded<AtomicU64>,
-    /// The data that a `copyprivate` broadcasts.
-    pub broadcast: AtomicPtr<()>,
-    /// One slot per thread for tree reductions.
-    pub contributions: Box<[Padded<AtomicPtr<()>>]>,
-    pub(super) cancelled: AtomicBool,
-    pub(super) construct_cancelled: AtomicBool,
-    /// Reductions registered with the region (`reduction(task, …)` on `parallel`).
-    pub reductions: AtomicPtr<()>,
-    /// The record for tools. It is used between regions.
-    pub tools: TeamSide,
 }
 
 // SAFETY: the forking thread alone writes `plan`, `spawn_group`, the gang and `attached`, between
@@ -117,9 +120,9 @@ unsafe impl Send for Team {}
 /// For [`ult::debug`].
 pub const ENTRIES: [DebugEntry; 9] = [
     DebugEntry::number("team.kind", offset_of!(Team, kind)),
-    DebugEntry::number("team.size", offset_of!(Team, size)),
-    DebugEntry::number("team.slots", offset_of!(Team, slots)),
-    DebugEntry::number("team.arrived", offset_of!(Team, arrived)),
+    DebugEntry::number("team.size", offset_of!(Team, members.size)),
+    DebugEntry::number("team.slots", offset_of!(Team, members.slots)),
+    DebugEntry::number("team.arrived", offset_of!(Team, counts.arrived)),
     DebugEntry::number("team.gang", offset_of!(Team, start.0.gang) + offset_of!(GangTag, id)),
     DebugEntry::number("team.level", offset_of!(Team, plan) + offset_of!(Plan, level)),
     DebugEntry::number("team.active_level", offset_of!(Team, plan) + offset_of!(Plan, active_level)),
@@ -130,9 +133,15 @@ pub const ENTRIES: [DebugEntry; 9] = [
 impl Team {
     /// A team with room for `capacity` threads and none attached. `spawn_group` stands for none.
     pub fn new(capacity: u32, kind: TeamKind, spawn_group: SpawnGroup) -> Box<Self> {
-        let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        let contributions = (0..capacity).map(|_| Padded(AtomicPtr::new(ptr::null_mut()))).collect();
         Box::new(Self {
+            start: Padded(Start::new()),
+            counts: TeamCounts::default(),
+            work: TeamWorksharing::new(capacity),
+            spawn_group: UnsafeCell::new(spawn_group),
+            members: TeamMembers::new(capacity),
+            end: TeamEnd::default(),
+            flags: RegionFlags::default(),
+            kind,
             plan: UnsafeCell::new(Plan {
                 body: Body::EMPTY,
                 level: 0,
@@ -156,38 +165,9 @@ impl Team {
                 device: ON_HOST,
                 target_depth: 0,
             }),
-            spawn_group: UnsafeCell::new(spawn_group),
-            kind,
-            slots,
-            attached: Cell::new(0),
-            generation: ult::sys::fork::generation(),
-            size: AtomicU32::new(1),
-            dismisser: AtomicPtr::new(ptr::null_mut()),
-            group: Group::default(),
-            start: Padded(Start { epoch: AtomicU64::new(0), gang: Cell::new(GangTag::NONE) }),
-            retired: AtomicBool::new(false),
-            closed: AtomicU64::new(0),
-            holding: AtomicU32::new(0),
-            arrived: Padded(AtomicU32::new(0)),
-            ending: Padded(AtomicU64::new(0)),
-            lingering: AtomicBool::new(false),
-            passed: Padded(AtomicU64::new(0)),
-            sleepers: Padded(AtomicU32::new(0)),
-            closer: AtomicPtr::new(ptr::null_mut()),
-            tasks_used: AtomicBool::new(false),
-            foreign_completed: AtomicU64::new(0),
-            visitors: AtomicU32::new(0),
-            team_queue: TeamQueue::default(),
-            hints: Hints::default(),
-            agents: AtomicPtr::new(ptr::null_mut()),
-            ring: WorkShareRing::new(capacity),
-            singles: Padded(AtomicU64::new(0)),
-            broadcast: AtomicPtr::new(ptr::null_mut()),
-            contributions,
-            cancelled: AtomicBool::new(false),
-            construct_cancelled: AtomicBool::new(false),
-            reductions: AtomicPtr::new(ptr::null_mut()),
             tools: TeamSide::new(),
+            tasks: TeamTasks::default(),
+            group: Group::default(),
         })
     }
 
@@ -231,30 +211,30 @@ impl Team {
     #[inline(always)]
     pub fn size(&self) -> u32 {
         // ORDERING: Relaxed; published by the epoch, like the plan.
-        self.size.load(Ordering::Relaxed)
+        self.members.size.load(Ordering::Relaxed)
     }
 
     /// Sets the number of threads of the next region. For the forking thread, between regions.
     pub fn set_size(&self, size: u32) {
         if self.size() != size {
             // ORDERING: Relaxed; published by the epoch.
-            self.size.store(size, Ordering::Relaxed);
+            self.members.size.store(size, Ordering::Relaxed);
         }
     }
 
     /// The number of threads that the team has room for.
     pub fn capacity(&self) -> u32 {
-        self.slots.len() as u32
+        self.members.slots.len() as u32
     }
 
     /// The number of attached threads, whether or not they take part in the region.
     pub fn attached(&self) -> u32 {
-        self.attached.get()
+        self.members.attached.get()
     }
 
     /// Was this team made in this process, after its last fork(2)?
     pub fn is_of_this_process(&self) -> bool {
-        self.generation == ult::sys::fork::generation()
+        self.members.generation == ult::sys::fork::generation()
     }
 
     /// Is this the child of a fork(2), where the other threads of the team do not exist, or free
@@ -266,11 +246,11 @@ impl Team {
     /// Attaches the next member. For the forking thread, between regions. From here on the team
     /// owns the member.
     pub fn attach(&self, thread: Box<Thread>) -> &'static Thread {
-        let at = self.attached.get();
+        let at = self.members.attached.get();
         let thread = Box::into_raw(thread);
         // ORDERING: Release, pairs with the Acquire in `thread`.
-        self.slots[at as usize].store(thread, Ordering::Release);
-        self.attached.set(at + 1);
+        self.members.slots[at as usize].store(thread, Ordering::Release);
+        self.members.attached.set(at + 1);
         // SAFETY: the thread lives until the team is dismissed, which waits for the member.
         unsafe { &*thread }
     }
@@ -279,21 +259,9 @@ impl Team {
     #[inline(always)]
     pub fn thread(&self, num: u32) -> Option<&Thread> {
         // ORDERING: Acquire, pairs with `attach`.
-        let thread = self.slots.get(num as usize)?.load(Ordering::Acquire);
+        let thread = self.members.slots.get(num as usize)?.load(Ordering::Acquire);
         // SAFETY: null, or a member, which lives as long as the team.
         unsafe { thread.as_ref() }
-    }
-
-    /// The shared descriptor of the worksharing construct with number `construct`, see
-    /// [`WorkShareRing`].
-    pub fn workshare(&self, construct: u64) -> &WorkShare {
-        self.ring.at(construct)
-    }
-
-    /// The chunks that thread `num` has reserved of its present worksharing loop.
-    #[inline(always)]
-    pub fn reserve(&self, num: u32) -> &ChunkReserve {
-        self.ring.reserve(num)
     }
 
     /// Sets the forking thread's rounding mode and flush-to-zero in the calling thread.
@@ -321,19 +289,19 @@ impl Team {
         // ORDERING: Relaxed in all of this function; the next epoch publishes the values.
         let used = self.has_used_tasks();
         if used {
-            self.tasks_used.store(false, Ordering::Relaxed);
+            self.flags.tasks_used.store(false, Ordering::Relaxed);
         }
-        if self.lingering.load(Ordering::Relaxed) != used {
-            self.lingering.store(used, Ordering::Relaxed);
+        if self.flags.lingering.load(Ordering::Relaxed) != used {
+            self.flags.lingering.store(used, Ordering::Relaxed);
         }
         if constructs || self.is_cancelled() || self.is_construct_cancelled() {
-            self.cancelled.store(self.begins_cancelled(), Ordering::Relaxed);
-            self.construct_cancelled.store(false, Ordering::Relaxed);
-            self.arrived.0.store(0, Ordering::Relaxed);
-            self.ring.reset();
+            self.flags.cancelled.store(self.begins_cancelled(), Ordering::Relaxed);
+            self.flags.construct_cancelled.store(false, Ordering::Relaxed);
+            self.counts.arrived.0.store(0, Ordering::Relaxed);
+            self.work.reset_workshares();
         }
-        if self.singles.0.load(Ordering::Relaxed) != 0 {
-            self.singles.0.store(0, Ordering::Relaxed);
+        if self.work.singles.0.load(Ordering::Relaxed) != 0 {
+            self.work.singles.0.store(0, Ordering::Relaxed);
         }
     }
 

@@ -25,18 +25,18 @@ use crate::thread::record::Thread;
 impl Team {
     /// The queue of ready tasks that are in no thread's deque.
     pub fn team_queue(&self) -> &TeamQueue {
-        &self.team_queue
+        &self.tasks.queue
     }
 
     /// The queues of tasks that are placed by the location of their data.
     pub fn hints(&self) -> &Hints {
-        &self.hints
+        &self.tasks.hints
     }
 
     /// Is there a task that some member might take?
     pub fn has_ready_tasks(&self) -> bool {
-        !self.team_queue.is_empty()
-            || self.hints.has_tasks()
+        !self.tasks.queue.is_empty()
+            || self.tasks.hints.has_tasks()
             || self.helpers(self.size()).any(|t| !t.deque.is_empty())
     }
 
@@ -51,7 +51,7 @@ impl Team {
     pub fn has_used_tasks(&self) -> bool {
         // ORDERING: Relaxed; the creating thread's arrival at the barrier, or its wake-up of a
         // sleeper, publishes it.
-        self.tasks_used.load(Ordering::Relaxed)
+        self.flags.tasks_used.load(Ordering::Relaxed)
     }
 
     /// Notes that the region uses tasks. For a thread of the team.
@@ -65,7 +65,7 @@ impl Team {
     #[cold]
     fn begin_to_use_tasks(&self) {
         // ORDERING: Relaxed, as above.
-        self.tasks_used.store(true, Ordering::Relaxed);
+        self.flags.tasks_used.store(true, Ordering::Relaxed);
         if self.kind == TeamKind::Ults && self.size() > 1 {
             // ORDERING: SeqCst, pairs with the fence in `retire_members`: a member that has left is
             // seen here, or its worker sees there that tasks are used.
@@ -89,7 +89,7 @@ impl Team {
     fn await_tasks(&self, thread: OwnThread) {
         // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in
         // `park_unless` (here) and `notify_closer` (there) ensure that one side sees the other.
-        self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
+        self.tasks.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
         // A check whether the team is quiet reads the counters of all its threads, and fails as
         // long as there are tasks. It would also fail while the thread itself has begun a task and
         // not ended it. Then the scheduler calls this condition again and again, so `begun` is
@@ -97,7 +97,7 @@ impl Team {
         let begun = || !thread.own().tied.is_empty();
         self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), WaitSite::Closing);
         // ORDERING: Relaxed; a late notification wakes the worker for nothing.
-        self.closer.store(ptr::null_mut(), Ordering::Relaxed);
+        self.tasks.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
     ult::seam! {
@@ -112,7 +112,7 @@ impl Team {
     /// Does a thread wait in [`Team::await_quiet`]?
     pub fn is_closing(&self) -> bool {
         // ORDERING: Relaxed; the result decides only whether to notify.
-        !self.closer.load(Ordering::Relaxed).is_null()
+        !self.tasks.closer.load(Ordering::Relaxed).is_null()
     }
 
     /// Are all tasks of the team complete? Exact once every thread of the team waits at a barrier.
@@ -130,7 +130,7 @@ impl Team {
         let members = || (0..self.attached()).filter_map(|n| self.thread(n));
         let agents = self.agents_of_any_process();
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
-        let foreign = self.foreign_completed.load(Ordering::Acquire);
+        let foreign = self.tasks.foreign_completed.load(Ordering::Acquire);
         let completed: u64 =
             foreign + members().map(Thread::completed).sum::<u64>() + agents.map_or(0, Agents::completed);
         let created = members().map(Thread::created).sum::<u64>() + agents.map_or(0, Agents::created);
@@ -152,7 +152,7 @@ impl Team {
         // the counts.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Acquire, pairs with `await_quiet`.
-        let closer = self.closer.load(Ordering::Acquire);
+        let closer = self.tasks.closer.load(Ordering::Acquire);
         // SAFETY: worker records are never freed.
         if let Some(worker) = unsafe { closer.as_ref() } {
             worker.wake();
@@ -162,19 +162,19 @@ impl Team {
     /// Counts a task that completed outside of the team's threads.
     pub fn count_foreign_completion(&self) {
         // ORDERING: Relaxed; published by the next line, before which the team cannot go away.
-        self.visitors.fetch_add(1, Ordering::Relaxed);
+        self.tasks.visitors.fetch_add(1, Ordering::Relaxed);
         // ORDERING: Release, pairs with `is_quiet`.
-        self.foreign_completed.fetch_add(1, Ordering::Release);
+        self.tasks.foreign_completed.fetch_add(1, Ordering::Release);
         self.notify_closer();
         // ORDERING: Release, pairs with `await_visitors`. The team may be gone after this.
-        self.visitors.fetch_sub(1, Ordering::Release);
+        self.tasks.visitors.fetch_sub(1, Ordering::Release);
     }
 
     /// Waits until no kernel thread is in [`Team::count_foreign_completion`], which takes a few
     /// instructions. Called before the team is freed.
     pub fn await_visitors(&self) {
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
-        while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {
+        while self.tasks.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {
             ult::sys::thread::give_core();
         }
     }

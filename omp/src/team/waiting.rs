@@ -85,14 +85,16 @@ impl Team {
         };
         let order = match place {
             // All waiting threads are resumed together, in the order of their numbers.
-            WaitSite::Barrier(number) => Some(ReadyOrder::at(&self.passed, number, thread.num().into())),
+            WaitSite::Barrier(number) => {
+                Some(ReadyOrder::at(&self.counts.passed, number, thread.num().into()))
+            }
             WaitSite::Task | WaitSite::Closing | WaitSite::Join => None,
         };
         // A free agent may start some tasks only, and so may a thread in a tied task.
         let takes_any_task = !thread.is_agent() && (place != WaitSite::Task || thread.own().tied.is_empty());
         let wait = Wait::until(&ready)
             .seeking(&seek)
-            .counted_by(&self.sleepers.0)
+            .counted_by(&self.counts.sleepers.0)
             .spinning(spin)
             .at_rank(thread.num())
             .finished_if(place == WaitSite::Join)
@@ -111,7 +113,10 @@ impl Team {
     pub fn pass_wake_up_on(&self) {
         // ORDERING: Relaxed; the task and the sleeper that matter are older than the wake-up that
         // this thread may have received.
-        if self.has_used_tasks() && self.sleepers.0.load(Ordering::Relaxed) != 0 && self.has_ready_tasks() {
+        if self.has_used_tasks()
+            && self.counts.sleepers.0.load(Ordering::Relaxed) != 0
+            && self.has_ready_tasks()
+        {
             self.wake_one();
         }
     }
@@ -122,8 +127,8 @@ impl Team {
         // ORDERING: SeqCst fence, as in `wake_one`.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
-        if self.sleepers.0.load(Ordering::Relaxed) != 0
-            && !thread.host().is_some_and(|w| w.wake_seeker(&self.sleepers.0))
+        if self.counts.sleepers.0.load(Ordering::Relaxed) != 0
+            && !thread.host().is_some_and(|w| w.wake_seeker(&self.counts.sleepers.0))
         {
             self.wake_one_cold();
         }
@@ -136,7 +141,7 @@ impl Team {
         // increment in `ult::sched` that precedes the sleeper's last search of the queues.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
-        if self.sleepers.0.load(Ordering::Relaxed) != 0 {
+        if self.counts.sleepers.0.load(Ordering::Relaxed) != 0 {
             self.wake_one_cold();
         }
     }
@@ -150,7 +155,7 @@ impl Team {
         for worker in others() {
             // A member that sleeps at a lock or in a nested region also counts as a sleeper, but
             // takes no task of this team.
-            if worker.wake_seeker(&self.sleepers.0) {
+            if worker.wake_seeker(&self.counts.sleepers.0) {
                 return;
             }
             rests |= worker.has_resting();
@@ -170,7 +175,7 @@ impl Team {
         // sleepers.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
-        if self.sleepers.0.load(Ordering::Relaxed) != 0 {
+        if self.counts.sleepers.0.load(Ordering::Relaxed) != 0 {
             self.wake_members_cold(count);
         }
     }
@@ -184,7 +189,7 @@ impl Team {
 
     /// The counter of members that sleep.
     pub fn sleepers(&self) -> &AtomicU32 {
-        &self.sleepers.0
+        &self.counts.sleepers.0
     }
 
     /// How members poll before they sleep.

@@ -57,7 +57,7 @@ const UNBATCHED_CHUNKS: u64 = 1 << 48;
 impl Batch {
     /// The thread enters a loop of `chunks` chunks.
     pub(super) fn begin(&self, here: CurrentThread, construct: u64, chunks: u64) {
-        self.begin_with(here.team().reserve(here.thread.num()), construct, chunks);
+        self.begin_with(here.team().work.reserve(here.thread.num()), construct, chunks);
     }
 
     fn begin_with(&self, reserve: *const ChunkReserve, construct: u64, chunks: u64) {
@@ -174,7 +174,7 @@ impl Batch {
         let (team, size) = (here.team(), here.team().size());
         for _ in 0..size {
             let victim = self.victim.get();
-            if let Some(chunk) = team.reserve(victim).steal(self.construct.get()) {
+            if let Some(chunk) = team.work.reserve(victim).steal(self.construct.get()) {
                 return Some(chunk);
             }
             self.victim.set(if victim + 1 < size { victim + 1 } else { 0 });

@@ -75,7 +75,7 @@ pub fn enter(
     let own = here.thread.own();
     let k = own.work.constructs.get();
     own.work.constructs.set(k + 1);
-    let share = here.team().workshare(k);
+    let share = here.team().work.workshare(k);
     if !claim(share, k) {
         // ORDERING: Acquire, pairs with the Release stores of `sequence`.
         if share.sequence.load(Ordering::Acquire) == 4 * k + 2 {
@@ -84,7 +84,7 @@ pub fn enter(
         match await_entry(here, share, k) {
             ShareEntry::Ours => {}
             ShareEntry::Open => return (k, share),
-            ShareEntry::Never => return (DEAD_NUMBER, here.team().workshare(DEAD_NUMBER)),
+            ShareEntry::Never => return (DEAD_NUMBER, here.team().work.workshare(DEAD_NUMBER)),
         }
     }
     begin(share, k, initialise, here.team());
@@ -185,7 +185,7 @@ pub fn leave(thread: &Thread, k: u64) {
         return;
     }
     let team = thread.team();
-    let share = team.workshare(k);
+    let share = team.work.workshare(k);
     // ORDERING: AcqRel; the last thread to leave is ordered after the accesses of all other
     // threads.
     if is_left_by_all(share.left.fetch_add(1, Ordering::AcqRel) + 1, team) {
@@ -219,7 +219,7 @@ pub fn single(here: CurrentThread) -> bool {
     }
     let k = own.work.singles.get();
     own.work.singles.set(k + 1);
-    let begun = &team.singles.0;
+    let begun = &team.work.singles.0;
     // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes
     // nothing. The load comes first so that a late thread does not pull the cache line away from
     // the threads ahead.

@@ -17,6 +17,51 @@ use crate::team::padded::Padded;
 /// will do.
 pub(super) const RING_LENGTH: u64 = 8;
 
+/// What the threads of a team share in worksharing constructs and reductions: they write it in the
+/// constructs, and the forking thread resets it between regions.
+pub struct TeamWorksharing {
+    ring: WorkShareRing,
+    /// Number of `single` constructs that have begun.
+    pub singles: Padded<AtomicU64>,
+    /// The data that a `copyprivate` broadcasts.
+    pub broadcast: AtomicPtr<()>,
+    /// One slot per thread for tree reductions.
+    pub contributions: Box<[Padded<AtomicPtr<()>>]>,
+    /// Reductions registered with the region (`reduction(task, …)` on `parallel`).
+    pub reductions: AtomicPtr<()>,
+}
+
+impl TeamWorksharing {
+    /// For a team of at most `threads` threads, whose first region has met no construct.
+    pub fn new(threads: u32) -> Self {
+        Self {
+            ring: WorkShareRing::new(threads),
+            singles: Padded::default(),
+            broadcast: AtomicPtr::default(),
+            contributions: (0..threads).map(|_| Padded::default()).collect(),
+            reductions: AtomicPtr::default(),
+        }
+    }
+
+    /// The shared descriptor of the worksharing construct with number `construct`, see
+    /// [`WorkShareRing`].
+    pub fn workshare(&self, construct: u64) -> &WorkShare {
+        self.ring.at(construct)
+    }
+
+    /// The chunks that thread `num` has reserved of its present worksharing loop.
+    #[inline(always)]
+    pub fn reserve(&self, num: u32) -> &ChunkReserve {
+        self.ring.reserve(num)
+    }
+
+    /// Makes the shared descriptors free for the next region's first constructs. No thread is in a
+    /// construct.
+    pub fn reset_workshares(&self) {
+        self.ring.reset();
+    }
+}
+
 /// The shared descriptors of a team.
 pub struct WorkShareRing {
     pub(super) entries: [WorkShare; RING_LENGTH as usize],

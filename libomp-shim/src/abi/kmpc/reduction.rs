@@ -65,7 +65,7 @@ unsafe fn tree(
     data: *mut c_void,
     combine: Option<Combine>,
 ) -> c_int {
-    let slots = &here.team().contributions;
+    let slots = &here.team().work.contributions;
     // ORDERING: Relaxed; published by the barrier.
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
     // In a cancelled region not all threads come. A thread that cancels does not come here

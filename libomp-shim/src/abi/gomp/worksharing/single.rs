@@ -34,7 +34,7 @@ pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     team::barrier(here, (BarrierKind::GompCopy, ptr::null()), || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's
     // closing barrier.
-    here.team().broadcast.load(Ordering::Relaxed).cast()
+    here.team().work.broadcast.load(Ordering::Relaxed).cast()
 }
 
 /// The thread that executed the block passes the address of its data to the others.
@@ -42,7 +42,7 @@ pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
 pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     let here = CurrentThread::get();
     // ORDERING: Relaxed; published by the barrier.
-    here.team().broadcast.store(data.cast(), Ordering::Relaxed);
+    here.team().work.broadcast.store(data.cast(), Ordering::Relaxed);
     tools::work::ends();
     team::barrier(here, (BarrierKind::GompCopy, ptr::null()), || SyncKind::Implementation);
 }

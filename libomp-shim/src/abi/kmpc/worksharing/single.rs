@@ -45,12 +45,12 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
     let here = CurrentThread::get();
     if did_it != 0 {
         // ORDERING: Relaxed; published by the barrier.
-        here.team().broadcast.store(data.cast(), Ordering::Relaxed);
+        here.team().work.broadcast.store(data.cast(), Ordering::Relaxed);
     }
     team::barrier(here, (BarrierKind::KmpcCopy, location.cast()), || SyncKind::Implementation);
     if gets_copy(did_it) {
         // ORDERING: Relaxed; ordered by the barrier.
-        let from = here.team().broadcast.load(Ordering::Relaxed);
+        let from = here.team().work.broadcast.load(Ordering::Relaxed);
         // SAFETY: the compiler's function for the compiler's data; the owner waits at the next
         // barrier.
         unsafe { copy(data, from.cast()) };
@@ -79,11 +79,11 @@ pub extern "C-unwind" fn __kmpc_copyprivate_light(
     let here = CurrentThread::get();
     if !data.is_null() {
         // ORDERING: Relaxed; published by the barrier.
-        here.team().broadcast.store(data.cast(), Ordering::Relaxed);
+        here.team().work.broadcast.store(data.cast(), Ordering::Relaxed);
     }
     team::barrier(here, (BarrierKind::KmpcCopy, location.cast()), || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier.
-    here.team().broadcast.load(Ordering::Relaxed).cast()
+    here.team().work.broadcast.load(Ordering::Relaxed).cast()
 }
 
 /// `scope` begins: nothing is shared by it (its reductions have calls of their own).
