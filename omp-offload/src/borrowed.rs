@@ -107,7 +107,7 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, R
         return Err(RemoteFault::Task);
     }
     let wished = || WISHES.of(task).filter(|_| task.flags().has(TaskFlags::QUEUES));
-    let number = number.or_else(wished).unwrap_or_else(|| task.icv.get().default_device.into());
+    let number = number.or_else(wished).unwrap_or_else(|| task.own.icv.get().default_device.into());
     let mut all = STREAMS.of(task).unwrap_or_default();
     if let Some(borrowed) =
         all.iter().find(|borrowed| number == i64::from(ANY_GPU) || i64::from(borrowed.slot.number) == number)

@@ -145,5 +145,5 @@ pub fn place(here: CurrentThread, number: i64) -> ConstructDevice {
 /// The device number that a construct names. Without a `device` clause it is that of the default
 /// device.
 pub fn number(here: CurrentThread, number: i64) -> i64 {
-    if number == target::DEFAULT_DEVICE { here.task.icv.get().default_device.into() } else { number }
+    if number == target::DEFAULT_DEVICE { here.task.own.icv.get().default_device.into() } else { number }
 }

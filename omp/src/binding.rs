@@ -100,7 +100,7 @@ const NOWHERE: u32 = u32::MAX;
 /// places as `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's
 /// places.
 pub fn bind_team(here: CurrentThread, primary: OwnThread, league: LeaguePlace) -> Option<Range<u32>> {
-    let bind_var = here.task.icv.get().bind;
+    let bind_var = here.task.own.icv.get().bind;
     let assignment = assignment(here, env::settings().binding.teams, bind_var, league.teams)?;
     let (place, partition) = assignment.thread(league.number);
     bind(primary, place, partition.clone());

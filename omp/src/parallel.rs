@@ -124,7 +124,7 @@ impl ForkedRegion {
         let plan = unsafe { team.plan_mut() };
         plan.level -= 1;
         plan.defers_alone &= plan.level != 0;
-        plan.icv = here.task.icv.get();
+        plan.icv = here.task.own.icv.get();
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
         }
@@ -276,12 +276,12 @@ impl ForkedRegion {
 
 /// The number of threads that the construct requests, or else `nthreads-var`.
 fn asked_for(here: CurrentThread, request: ParallelRequest) -> u32 {
-    if request.num_threads == 0 { here.task.icv.get().nthreads } else { request.num_threads }
+    if request.num_threads == 0 { here.task.own.icv.get().nthreads } else { request.num_threads }
 }
 
 /// The number of threads by algorithm 10.1 of the specification, before the thread limit.
 fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
-    let icv = here.task.icv.get();
+    let icv = here.task.own.icv.get();
     let active = here.team().plan().active_level;
     if request.num_threads == 1 || !may_be_active(active, icv.max_active_levels) {
         return 1;
@@ -321,7 +321,7 @@ fn reserve(here: CurrentThread, wanted: u32) -> (u32, u32) {
     if !needs_other_threads(wanted) {
         return (wanted, 0);
     }
-    let (more, counted) = group(here).enter(&here.task.icv.get(), wanted - 1);
+    let (more, counted) = group(here).enter(&here.task.own.icv.get(), wanted - 1);
     (1 + more, counted)
 }
 
@@ -353,7 +353,7 @@ ult::seam! {
 fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: ParallelRequest) {
     let settings = env::settings();
     let outer = here.team().plan();
-    let icv = here.task.icv.get();
+    let icv = here.task.own.icv.get();
     // SAFETY: this is the forking thread, and the team is between regions.
     let plan = unsafe { team.plan_mut() };
     team.set_size(size);

@@ -45,7 +45,7 @@ pub fn set_offload(value: TargetOffload) {
 /// Target regions around the running code, on this rank and, where a function was invoked from
 /// inside of one, on others.
 pub fn depth(here: CurrentThread) -> u32 {
-    here.team().plan().target_depth + u32::from(here.task.icv.get().invoked_depth)
+    here.team().plan().target_depth + u32::from(here.task.own.icv.get().invoked_depth)
 }
 
 /// Does this number, given to a routine, stand for the host?
@@ -55,7 +55,7 @@ pub fn is_host(number: i32) -> bool {
 
 /// The device number that a routine is given; that of the default device for [`DEFAULT`].
 pub fn number_of(number: i32) -> i32 {
-    if number == DEFAULT { CurrentThread::get().task.icv.get().default_device } else { number }
+    if number == DEFAULT { CurrentThread::get().task.own.icv.get().default_device } else { number }
 }
 
 /// Runs a target region on the host. `thread_limit` 0 when not given.
@@ -75,7 +75,8 @@ pub fn refuse_if_mandatory(here: CurrentThread, device: i64) {
     if offload() != TargetOffload::Mandatory {
         return;
     }
-    let named = if device == DEFAULT_DEVICE { i64::from(here.task.icv.get().default_device) } else { device };
+    let named =
+        if device == DEFAULT_DEVICE { i64::from(here.task.own.icv.get().default_device) } else { device };
     let host = i64::from(devices::count());
     if named > host || named == i64::from(INVALID_DEVICE) {
         report::fatal(

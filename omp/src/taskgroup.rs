@@ -27,7 +27,7 @@ pub use record::{Reductions, Taskgroup};
 /// Opens a taskgroup in the running task.
 pub fn start(here: CurrentThread) -> *const Taskgroup {
     let group = Box::new(Taskgroup {
-        outer: here.task.taskgroup.get(),
+        outer: here.task.own.taskgroup.get(),
         members: AtomicU64::new(0),
         cancelled: AtomicBool::new(false),
         implied: Cell::new(false),
@@ -37,7 +37,7 @@ pub fn start(here: CurrentThread) -> *const Taskgroup {
         reductions: Cell::new(None),
     });
     let group = Box::into_raw(group);
-    here.task.taskgroup.set(group);
+    here.task.own.taskgroup.set(group);
     tools::wait::begins(here, SyncKind::Taskgroup);
     group
 }
@@ -46,7 +46,7 @@ pub fn start(here: CurrentThread) -> *const Taskgroup {
 /// calls `finish` with the empty group (to combine reductions). Without an open taskgroup it does
 /// nothing.
 pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
-    let group = here.task.taskgroup.get();
+    let group = here.task.own.taskgroup.get();
     let Some(open) = here.task.open_group() else { return };
     tools::wait::end_of(here, SyncKind::Taskgroup, || {
         run_in_place(
@@ -63,7 +63,7 @@ pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
     let reduces = open.reductions.get().is_some();
     finish(open);
     taskgraph::joined(here, taskgraph::RecordedWait::Other);
-    here.task.taskgroup.set(open.outer);
+    here.task.own.taskgroup.set(open.outer);
     if reduces {
         agents::reductions_end(here);
     }

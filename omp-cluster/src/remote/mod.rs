@@ -94,7 +94,7 @@ static COUNTS: RemoteCounts = RemoteCounts { sent: AtomicU64::new(0), served: At
 /// regions are around what has asked for it, on whichever rank.
 pub(crate) fn begin_function(depth: u8) {
     count(&COUNTS.served);
-    let control = &CurrentThread::get().task.icv;
+    let control = &CurrentThread::get().task.own.icv;
     let mut values = control.get();
     values.max_active_levels = values.max_active_levels.saturating_add(1);
     values.invoked_depth = depth;

@@ -24,7 +24,7 @@ pub fn permits(here: CurrentThread) -> bool {
         let alone = team.size() == 1 && !here.thread.is_agent();
         !alone
             || !team.plan().parent_thread.is_null()
-            || !here.task.taskgroup.get().is_null()
+            || !here.task.own.taskgroup.get().is_null()
             || exit::finish_at_exit()
     };
     let is_possible = pool::limit() != 0 && may_share() && team.is_of_this_process();

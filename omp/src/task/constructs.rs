@@ -215,7 +215,7 @@ fn join_children(here: CurrentThread) {
 #[cold]
 fn wait_for_children(here: CurrentThread) {
     let task = here.task;
-    throttle::run_in_place(here, || task.children() == 0, |child| ptr::eq(child.parent.get(), task));
+    throttle::run_in_place(here, || task.children() == 0, |child| ptr::eq(child.origin.parent.get(), task));
     if task.children() == 0 {
         return;
     }

@@ -34,20 +34,20 @@ impl Task {
         // ORDERING: Acquire, pairs with the Release half of the subtraction in `drop_child`: a task
         // that sees no children sees the data that they wrote.
         let counted = self.counts.load(Ordering::Acquire) & CHILDREN;
-        (counted + u64::from(self.pending.get())).wrapping_sub(BIAS)
+        (counted + u64::from(self.own.pending.get())).wrapping_sub(BIAS)
     }
 
     /// Returns the number of pending children: a rough measure of the incomplete ones, which reads
     /// no word that other threads write. Only the task itself calls this.
     #[inline(always)]
     pub fn pending(&self) -> u32 {
-        self.pending.get()
+        self.own.pending.get()
     }
 
     /// Adds the pending children to the word.
     #[cold]
     pub fn add_pending(&self) {
-        let pending = u64::from(self.pending.replace(0));
+        let pending = u64::from(self.own.pending.replace(0));
         // ORDERING: Relaxed; only the parent itself creates children, and other threads have
         // published theirs.
         self.counts.fetch_add(pending * CHILD, Ordering::Relaxed);
@@ -61,8 +61,8 @@ impl Task {
 
     #[inline(always)]
     pub(super) fn count_child(&self) {
-        let pending = self.pending.get() + 1;
-        self.pending.set(pending);
+        let pending = self.own.pending.get() + 1;
+        self.own.pending.set(pending);
         if pending == MOST_PENDING {
             self.add_pending();
         }
@@ -71,7 +71,7 @@ impl Task {
     /// Returns by how much the word would be too large if the task ended now. The task's own
     /// reference is included.
     fn excess(&self) -> u64 {
-        FRESH - u64::from(self.pending.get()) * CHILD
+        FRESH - u64::from(self.own.pending.get()) * CHILD
     }
 
     /// Returns true if a task that ends has left nothing behind, not even a reference.
@@ -79,18 +79,18 @@ impl Task {
     pub(super) fn is_as_new(&self) -> bool {
         // ORDERING: Acquire, as in `leave_parent`.
         self.counts.load(Ordering::Acquire) == FRESH
-            && self.pending.get() == 0
-            && self.node.get().is_none()
+            && self.own.pending.get() == 0
+            && self.origin.node.get().is_none()
             && self.children_depend.get().is_none()
     }
 
     /// Takes the bias off, so that the word is exact from here on. Another thread will complete the
     /// task and drop its last reference. Only the task itself calls this, when its body has ended.
     pub(super) fn retire(&self) {
-        self.retired.set(true);
+        self.own.retired.set(true);
         // ORDERING: Relaxed; as in `add_pending`.
         self.counts.fetch_sub(self.excess() - REFERENCE, Ordering::Relaxed);
-        self.pending.set(0);
+        self.own.pending.set(0);
     }
 
     /// Subtracts a childless child that `thread` completes from the pending children of this task.
@@ -100,11 +100,14 @@ impl Task {
         // ORDERING: Relaxed; if the running thread runs this task too, that thread knows it.
         let runs_here = thread.is_some_and(|t| ptr::eq(t, self.thread.load(Ordering::Relaxed)));
         // Only the task's own thread reads the other words.
-        if !runs_here || self.flags().has(TaskFlags::UNTIED) || self.retired.get() || self.pending.get() == 0
+        if !runs_here
+            || self.flags().has(TaskFlags::UNTIED)
+            || self.own.retired.get()
+            || self.own.pending.get() == 0
         {
             return false;
         }
-        self.pending.set(self.pending.get() - 1);
+        self.own.pending.set(self.own.pending.get() - 1);
         true
     }
 }
@@ -115,8 +118,8 @@ impl Task {
 /// # Safety
 /// The task is complete, and the caller does not touch it afterwards.
 pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
-    let parent = task.parent.get();
-    let own_share = if task.retired.get() { REFERENCE } else { task.excess() };
+    let parent = task.origin.parent.get();
+    let own_share = if task.own.retired.get() { REFERENCE } else { task.excess() };
     // ORDERING: Acquire, pairs with the subtractions of the children: the last one is over before
     // the task is freed.
     if task.counts.load(Ordering::Acquire) == own_share {
@@ -129,7 +132,7 @@ pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
             }
         }
     } else {
-        task.retired.set(true);
+        task.own.retired.set(true);
         // SAFETY: the parent loses an incomplete child now. It loses the reference when the last
         // child frees the task.
         unsafe {
@@ -164,11 +167,11 @@ pub(super) unsafe fn leave_uncounted(task: &Task) {
 #[cold]
 unsafe fn leave_to_children(task: &Task, own_share: u64) {
     // SAFETY: the parent is the running task.
-    let parent = unsafe { &*task.parent.get() };
+    let parent = unsafe { &*task.origin.parent.get() };
     // ORDERING: Relaxed; published by the subtraction in `drop_share`, and no child can drop this
     // reference before that.
     parent.counts.fetch_add(REFERENCE, Ordering::Relaxed);
-    task.retired.set(true);
+    task.own.retired.set(true);
     // SAFETY: the own share belongs to the caller.
     unsafe { drop_share(task, own_share) };
 }
@@ -244,7 +247,7 @@ unsafe fn release(task: &Task) {
     loop {
         // SAFETY: as the caller promises for the first task; the others have lost their last
         // reference below.
-        let parent = unsafe { (*task).parent.get() };
+        let parent = unsafe { (*task).origin.parent.get() };
         // SAFETY: as above.
         unsafe { free(task.cast_mut()) };
         // SAFETY: the freed task had a reference on its parent.
@@ -269,7 +272,7 @@ unsafe fn release(task: &Task) {
 pub(super) unsafe fn free(task: *mut Task) {
     // SAFETY: as the caller promises; `Task::allocate` made the block with this size.
     unsafe {
-        if let Some(node) = (*task).node.get() {
+        if let Some(node) = (*task).origin.node.get() {
             Node::drop_reference(node);
         }
         let size = size_of::<Task>() + (*task).payload.get();

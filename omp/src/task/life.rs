@@ -315,7 +315,7 @@ unsafe fn run_body(thread: OwnThread, task: &Task, whole: bool) -> bool {
     }
     let run_part = || {
         // SAFETY: the front made the task for this function.
-        task.run.get().is_none_or(|run| unsafe { run(&thread, task, discarded) })
+        task.origin.run.get().is_none_or(|run| unsafe { run(&thread, task, discarded) })
     };
     let mut finished = run_once(&run_part);
     while !finished && (whole || task.flags().has(TaskFlags::POOL)) {
@@ -523,7 +523,7 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
         return; // the body still runs, or the task was discarded
     }
     let thread =
-        CurrentThread::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
+        CurrentThread::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.origin.team.get()));
     // SAFETY: both conditions hold.
     let run_next = unsafe { complete(thread, task) };
     if let Some(thread) = thread {
@@ -541,7 +541,7 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
 unsafe fn complete(thread: Option<OwnThread>, task: NonNull<Task>) -> Option<OwnedTask> {
     // SAFETY: the task's own reference keeps the task alive until `leave_parent`.
     let t = unsafe { task.as_ref() };
-    let team = t.team.get();
+    let team = t.origin.team.get();
     let run_next = t.node().and_then(|node| completing::complete(node, thread, t.team()));
     if let Some(group) = t.member_of() {
         group.leave();

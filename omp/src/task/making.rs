@@ -80,17 +80,17 @@ impl Task {
     fn begin_life(&self, here: CurrentThread, run: RunFn, flags: TaskFlags) {
         let parent = here.task;
         let inherited = parent.flags_for_child();
-        self.parent.set(parent);
-        self.team.set(here.thread.team());
-        self.run.set(Some(run));
-        self.icv.set(parent.icv_for_child());
-        self.taskgroup.set(parent.taskgroup_for_grandchildren());
-        self.member_of.set(parent.taskgroup.get());
-        self.depth.set(parent.depth.get() + 1);
+        self.origin.parent.set(parent);
+        self.origin.team.set(here.thread.team());
+        self.origin.run.set(Some(run));
+        self.own.icv.set(parent.icv_for_child());
+        self.own.taskgroup.set(parent.taskgroup_for_grandchildren());
+        self.origin.member_of.set(parent.own.taskgroup.get());
+        self.origin.depth.set(parent.origin.depth.get() + 1);
         let has_requests =
             parent.flags().has_any(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS));
         let flags = if has_requests { self.apply_child_requests(here, flags) } else { flags };
-        self.flags.set(flags.with(TaskFlags::EXPLICIT).with(inherited));
+        self.origin.flags.set(flags.with(TaskFlags::EXPLICIT).with(inherited));
     }
 
     ult::seam! {
@@ -105,7 +105,7 @@ impl Task {
     ult::seam! {
         /// A child begins with the ICVs that the task has now.
         fn icv_for_child(&self) -> Icv {
-            self.icv.get()
+            self.own.icv.get()
         } or icv_not_inherited {
             Icv::INITIAL
         }
@@ -114,7 +114,7 @@ impl Task {
     ult::seam! {
         /// The children of a child belong to the same taskgroup as the child.
         fn taskgroup_for_grandchildren(&self) -> *const Taskgroup {
-            self.taskgroup.get()
+            self.own.taskgroup.get()
         } or taskgroup_misses_grandchildren {
             ptr::null()
         }
@@ -136,12 +136,12 @@ impl Task {
     /// is not copied, because the copy may be reported where this task is not.
     pub fn duplicate_for(&self, here: CurrentThread) -> OwnedTask {
         let size = self.data_size();
-        let Some(run) = self.run.get() else { report::fatal("a task without code was duplicated") };
+        let Some(run) = self.origin.run.get() else { report::fatal("a task without code was duplicated") };
         let copy = Self::generate(here, size, run, self.flags().without(TaskFlags::SIDE));
         // SAFETY: both payloads have `size` bytes and do not overlap.
         unsafe { ptr::copy_nonoverlapping(self.payload(), copy.payload(), size) };
-        copy.priority.set(self.priority());
-        copy.affinity.set(self.affinity());
+        copy.clauses.priority.set(self.priority());
+        copy.clauses.affinity.set(self.affinity());
         copy.front[0].set(self.front[0].get());
         copy
     }

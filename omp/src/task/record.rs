@@ -137,48 +137,27 @@ pub(super) const fn all(mut sets: &[TaskFlags]) -> TaskFlags {
     union
 }
 
-const _: () = assert!(align_of::<Task>() <= blocks::GRAIN && size_of::<Task>() == 192);
-
 /// A task region (OpenMP 5.2 §12). It takes three cache lines: the data that its own thread touches
 /// when it makes children; the data that are constant once the task is published; the data that
 /// other threads write.
 #[repr(C, align(64))]
 pub struct Task {
-    /// The control variables of the task's data environment.
-    pub icv: Cell<Icv>,
-    /// The innermost taskgroup to which the task's children belong.
-    pub taskgroup: Cell<*const Taskgroup>,
-    /// Children that are not in `counts` yet; see `counts`.
-    pub(super) pending: Cell<u32>,
-    /// True if the bias has been taken off: the task has ended, or nearly.
-    pub(super) retired: Cell<bool>,
+    /// What the task's own thread touches when it makes children.
+    pub own: TaskOwn,
 
-    /// The task that generated this one; null for an initial task.
-    pub(super) parent: Cell<*const Task>,
-    /// The team whose threads may run it.
-    pub(super) team: Cell<*const Team>,
+    /// What the task is, and where it belongs.
+    pub(super) origin: TaskOrigin,
     /// The thread in whose name the task runs; null until the task starts. Atomic, because children
     /// of an untied task may read it while another thread takes the next part of the task.
     pub(super) thread: AtomicPtr<Thread>,
-    /// The front's function that runs the task's code.
-    pub(super) run: Cell<Option<RunFn>>,
-    /// The taskgroup to which the task itself belongs.
-    pub(super) member_of: Cell<*const Taskgroup>,
-    /// The task's own node in its parent's dependence graph.
-    pub(super) node: Cell<Option<NonNull<Node>>>,
     /// Dependences among the task's children: a table of [`crate::depend`], which stands above this
     /// record.
     pub children_depend: Cell<Option<NonNull<()>>>,
-    pub(super) flags: Cell<TaskFlags>,
-    pub(super) depth: Cell<u32>,
 
     pub(super) counts: AtomicU64,
     pub(super) event: AtomicU32,
-    /// The value of the `priority` clause as far as it counts; 0 without the clause.
-    pub(super) priority: Cell<i32>,
-    /// A key for the data that an `affinity` clause names; 0 without the clause. See
-    /// [`crate::affinity::hint`].
-    pub(super) affinity: Cell<u32>,
+    /// How urgent the task is, and where it should run.
+    pub(super) clauses: TaskClauses,
     /// The stack position where a chain of tasks began. The chain ends with this task, and each of
     /// its tasks has run the next one at once. The position is the one at which the first task ran
     /// a child at once; 0 if none did. See `constructs`.
@@ -189,6 +168,55 @@ pub struct Task {
     pub(super) payload: Cell<usize>,
     /// Two words for the use of the front.
     pub front: [Cell<usize>; 2],
+}
+
+const _: () = {
+    assert!(align_of::<Task>() <= blocks::GRAIN && size_of::<Task>() == 192);
+    assert!(offset_of!(Task, origin) == 64 && offset_of!(Task, counts) == 128);
+};
+
+/// What a task's own thread touches when it makes children; no other thread reads it while the task
+/// runs.
+#[repr(C)]
+pub struct TaskOwn {
+    /// The control variables of the task's data environment.
+    pub icv: Cell<Icv>,
+    /// The innermost taskgroup to which the task's children belong.
+    pub taskgroup: Cell<*const Taskgroup>,
+    /// Children that are not in `counts` yet; see `counts`.
+    pub(super) pending: Cell<u32>,
+    /// True if the bias has been taken off: the task has ended, or nearly.
+    pub(super) retired: Cell<bool>,
+}
+
+/// What a task is, and where it belongs: its creator writes this before it publishes the task, and
+/// all threads read it.
+#[repr(C)]
+pub(super) struct TaskOrigin {
+    /// The task that generated this one; null for an initial task.
+    pub(super) parent: Cell<*const Task>,
+    /// The team whose threads may run it.
+    pub(super) team: Cell<*const Team>,
+    /// The front's function that runs the task's code.
+    pub(super) run: Cell<Option<RunFn>>,
+    /// The taskgroup to which the task itself belongs.
+    pub(super) member_of: Cell<*const Taskgroup>,
+    /// The task's own node in its parent's dependence graph.
+    pub(super) node: Cell<Option<NonNull<Node>>>,
+    pub(super) flags: Cell<TaskFlags>,
+    /// Number of ancestors.
+    pub(super) depth: Cell<u32>,
+}
+
+/// How urgent a task is, and where it should run, by its clauses: its creator writes this before it
+/// submits the task, and threads that queue the task read it.
+#[repr(C)]
+pub(super) struct TaskClauses {
+    /// The value of the `priority` clause as far as it counts; 0 without the clause.
+    pub(super) priority: Cell<i32>,
+    /// A key for the data that an `affinity` clause names; 0 without the clause. See
+    /// [`crate::affinity::hint`].
+    pub(super) affinity: Cell<u32>,
 }
 
 /// Runs the code of a task. If the last argument is true, the task is discarded, and only the code
@@ -206,11 +234,11 @@ unsafe impl Send for Task {}
 
 /// Entries for the debugger ([`ult::debug`]).
 pub const ENTRIES: [DebugEntry; 7] = [
-    DebugEntry::number("task.parent", offset_of!(Task, parent)),
-    DebugEntry::number("task.flags", offset_of!(Task, flags)),
+    DebugEntry::number("task.parent", offset_of!(Task, origin.parent)),
+    DebugEntry::number("task.flags", offset_of!(Task, origin.flags)),
     DebugEntry::number("task.flags.explicit", TaskFlags::EXPLICIT.0 as usize),
-    DebugEntry::number("task.priority", offset_of!(Task, priority)),
-    DebugEntry::number("task.run", offset_of!(Task, run)),
+    DebugEntry::number("task.priority", offset_of!(Task, clauses.priority)),
+    DebugEntry::number("task.run", offset_of!(Task, origin.run)),
     DebugEntry::number("task.front", offset_of!(Task, front)),
     DebugEntry::number("task.size", size_of::<Task>()),
 ];
@@ -219,25 +247,28 @@ impl Task {
     /// Makes an implicit task, to be set up by [`Task::begin_implicit`].
     pub fn implicit() -> Self {
         Self {
-            icv: Cell::new(Icv::INITIAL),
-            taskgroup: Cell::new(ptr::null()),
-            pending: Cell::new(0),
-            retired: Cell::new(false),
-            parent: Cell::new(ptr::null()),
-            team: Cell::new(ptr::null()),
+            own: TaskOwn {
+                icv: Cell::new(Icv::INITIAL),
+                taskgroup: Cell::new(ptr::null()),
+                pending: Cell::new(0),
+                retired: Cell::new(false),
+            },
+            origin: TaskOrigin {
+                parent: Cell::new(ptr::null()),
+                team: Cell::new(ptr::null()),
+                run: Cell::new(None),
+                member_of: Cell::new(ptr::null()),
+                node: Cell::new(None),
+                flags: Cell::new(TaskFlags::default()),
+                depth: Cell::new(0),
+            },
             thread: AtomicPtr::new(ptr::null_mut()),
-            run: Cell::new(None),
-            member_of: Cell::new(ptr::null()),
-            node: Cell::new(None),
             children_depend: Cell::new(None),
-            flags: Cell::new(TaskFlags::default()),
-            depth: Cell::new(0),
             counts: AtomicU64::new(FRESH),
             event: AtomicU32::new(0),
-            priority: Cell::new(0),
-            affinity: Cell::new(0),
-            marks: TeamQueueMark::default(),
+            clauses: TaskClauses { priority: Cell::new(0), affinity: Cell::new(0) },
             base: Cell::new(0),
+            marks: TeamQueueMark::default(),
             payload: Cell::new(0),
             front: [Cell::new(0), Cell::new(0)],
         }
@@ -248,17 +279,17 @@ impl Task {
     /// # Safety
     /// `parent` is null or the task that forks the region, suspended in it.
     pub unsafe fn begin_implicit(&self, team: &Team, thread: &Thread, parent: *const Task, icv: Icv) {
-        self.parent.set(parent);
-        self.team.set(team);
+        self.origin.parent.set(parent);
+        self.origin.team.set(team);
         self.set_thread(thread);
-        self.icv.set(icv);
-        self.taskgroup.set(ptr::null());
+        self.own.icv.set(icv);
+        self.own.taskgroup.set(ptr::null());
         self.base.set(0);
         // SAFETY: as the caller promises.
         let outer = unsafe { parent.as_ref() };
-        self.depth.set(outer.map_or(0, |p| p.depth.get() + 1));
+        self.origin.depth.set(outer.map_or(0, |p| p.origin.depth.get() + 1));
         let inherits_final = outer.is_some_and(|p| p.flags().has(TaskFlags::FINAL));
-        self.flags.set(TaskFlags::default().with_if(inherits_final, TaskFlags::FINAL));
+        self.origin.flags.set(TaskFlags::default().with_if(inherits_final, TaskFlags::FINAL));
     }
 
     /// Writes the value of [`Task::implicit`] in place. Otherwise the compiler was seen to make the
@@ -272,7 +303,7 @@ impl Task {
         // `None`, whose bytes are zero.
         unsafe {
             block.write_bytes(0, 1);
-            (&raw mut (*block.as_ptr()).icv).write(Cell::new(Icv::INITIAL));
+            (&raw mut (*block.as_ptr()).own.icv).write(Cell::new(Icv::INITIAL));
             (&raw mut (*block.as_ptr()).counts).write(AtomicU64::new(FRESH));
             block.as_ref()
         }
@@ -318,24 +349,24 @@ impl Task {
 
     /// Returns the function that runs the task.
     pub fn code(&self) -> Option<RunFn> {
-        self.run.get()
+        self.origin.run.get()
     }
 
     /// Returns the task's properties.
     #[inline(always)]
     pub fn flags(&self) -> TaskFlags {
-        self.flags.get()
+        self.origin.flags.get()
     }
 
     /// Changes the properties of a task that has not been submitted.
     pub fn set_flags(&self, flags: TaskFlags) {
-        self.flags.set(flags);
+        self.origin.flags.set(flags);
     }
 
     /// Returns the value of the `priority` clause as far as it counts: at least 0.
     #[inline(always)]
     pub fn priority(&self) -> i32 {
-        self.priority.get()
+        self.clauses.priority.get()
     }
 
     /// Notes that the task begins on the stack of `creator`, and takes over the position from which
@@ -349,7 +380,7 @@ impl Task {
     /// *max-task-priority-var*. The task has not been submitted. Negative priorities are not
     /// allowed, and count as 0.
     pub fn set_priority(&self, given: i32) {
-        self.priority.set(given.clamp(0, Self::highest_priority()));
+        self.clauses.priority.set(given.clamp(0, Self::highest_priority()));
     }
 
     ult::seam! {
@@ -364,12 +395,12 @@ impl Task {
     /// Returns the key for the data that the task names, or 0 if the task names none.
     #[inline(always)]
     pub fn affinity(&self) -> u32 {
-        self.affinity.get()
+        self.clauses.affinity.get()
     }
 
     /// Sets the key for the data that the task names. The task has not been submitted.
     pub fn set_affinity(&self, key: u32) {
-        self.affinity.set(key);
+        self.clauses.affinity.set(key);
     }
 
     /// Returns true if tools are notified of the task's events: it is an implicit task, or has a
@@ -389,23 +420,23 @@ impl Task {
     pub fn parent(&self) -> Option<&Task> {
         // SAFETY: a task holds a reference on its parent; the parent of an implicit task is
         // suspended in the fork.
-        unsafe { self.parent.get().as_ref() }
+        unsafe { self.origin.parent.get().as_ref() }
     }
 
     /// Returns the dependence node of the task, if it has one.
     pub fn node(&self) -> Option<&Node> {
         // SAFETY: the task drops its reference on the node only when it is complete.
-        self.node.get().map(|node| unsafe { node.as_ref() })
+        self.origin.node.get().map(|node| unsafe { node.as_ref() })
     }
 
     /// Returns true if `code` is the function that runs the task.
     pub fn runs(&self, code: RunFn) -> bool {
-        self.run.get().is_some_and(|run| ptr::fn_addr_eq(run, code))
+        self.origin.run.get().is_some_and(|run| ptr::fn_addr_eq(run, code))
     }
 
     /// Sets the task's node. The task has not been submitted.
     pub fn set_node(&self, node: NonNull<Node>) {
-        self.node.set(Some(node));
+        self.origin.node.set(Some(node));
     }
 
     /// Returns the thread in whose name the task runs.
@@ -426,25 +457,25 @@ impl Task {
     /// Returns the team whose threads may run the task.
     pub fn team(&self) -> &Team {
         // SAFETY: a region ends only when its tasks are complete.
-        unsafe { &*self.team.get() }
+        unsafe { &*self.origin.team.get() }
     }
 
     /// Returns the taskgroup of which this task is a member, if there is one.
     pub fn member_of(&self) -> Option<&Taskgroup> {
         // SAFETY: a taskgroup is open while it has members that are not complete.
-        unsafe { self.member_of.get().as_ref() }
+        unsafe { self.origin.member_of.get().as_ref() }
     }
 
     /// Returns the innermost open taskgroup of this task, if there is one. For the running task.
     pub fn open_group(&self) -> Option<&Taskgroup> {
         // SAFETY: only the running task closes its taskgroups.
-        unsafe { self.taskgroup.get().as_ref() }
+        unsafe { self.own.taskgroup.get().as_ref() }
     }
 
     /// Returns true if this task is `ancestor` or a descendant of it.
     pub fn descends_from(&self, ancestor: &Task) -> bool {
         let mut task = self;
-        while task.depth.get() > ancestor.depth.get() {
+        while task.origin.depth.get() > ancestor.origin.depth.get() {
             match task.parent() {
                 Some(parent) => task = parent,
                 None => return false,
@@ -480,28 +511,21 @@ mod tests {
         let made = Task::implicit();
         let words = |task: &Task| {
             let Task {
-                icv,
-                taskgroup,
-                pending,
-                retired,
-                parent,
-                team,
+                own,
+                origin,
                 thread,
-                run,
-                member_of,
-                node,
                 children_depend,
-                flags,
-                depth,
                 counts,
                 event,
-                priority,
-                affinity,
+                clauses,
                 base,
                 marks,
                 payload,
                 front,
             } = task;
+            let TaskOwn { icv, taskgroup, pending, retired } = own;
+            let TaskOrigin { parent, team, run, member_of, node, flags, depth } = origin;
+            let TaskClauses { priority, affinity } = clauses;
             // ORDERING: Relaxed for all; no other thread has the task.
             let shared = (
                 thread.load(Ordering::Relaxed),

@@ -21,7 +21,7 @@ impl Spares {
         let task = NonNull::new(self.first.get().cast_mut())?;
         // SAFETY: each descriptor on the list is alive, and belongs to the thread.
         let task = unsafe { OwnedTask::assume(task) };
-        self.first.set(task.parent.get());
+        self.first.set(task.origin.parent.get());
         self.count.set(self.count.get() - 1);
         Some(task)
     }
@@ -31,9 +31,9 @@ impl Spares {
     pub(super) fn put(&self, task: &Task) -> bool {
         let room = self.count.get() < MOST;
         if room {
-            task.parent.set(self.first.get());
-            task.priority.set(0);
-            task.affinity.set(0);
+            task.origin.parent.set(self.first.get());
+            task.clauses.priority.set(0);
+            task.clauses.affinity.set(0);
             self.first.set(task);
             self.count.set(self.count.get() + 1);
         }

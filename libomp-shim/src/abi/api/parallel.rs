@@ -15,7 +15,7 @@ use omp::thread::{CurrentThread, Thread};
 /// it.
 #[inline]
 pub(super) fn icv() -> Icv {
-    CurrentThread::if_known().map_or_else(Icv::of_process, |here| here.task.icv.get())
+    CurrentThread::if_known().map_or_else(Icv::of_process, |here| here.task.own.icv.get())
 }
 
 /// `ask` of the plan of the running team; `outside` on a thread that has not met OpenMP.
@@ -26,7 +26,7 @@ pub(super) fn plan_value(outside: u32, ask: impl FnOnce(&Plan) -> u32) -> c_int 
 
 /// Changes the control variables of the running task.
 pub(super) fn change_icv(change: impl FnOnce(&mut Icv)) {
-    let cell = &CurrentThread::get().task.icv;
+    let cell = &CurrentThread::get().task.own.icv;
     let mut icv = cell.get();
     change(&mut icv);
     cell.set(icv);

@@ -133,7 +133,7 @@ fn allocate(array: Array, threads: u32) {
 /// # Safety
 /// The compiler's array; the taskgroup has just been opened.
 pub unsafe fn register(here: CurrentThread, array: *mut usize) {
-    let group = here.task.taskgroup.get();
+    let group = here.task.own.taskgroup.get();
     // SAFETY: the compiler has opened a taskgroup.
     let Some(open) = (unsafe { group.as_ref() }) else {
         report::fatal("a task reduction was registered outside a taskgroup")
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usiz
 
 /// The running thread's copy of the item at `address`, and the item's original address.
 fn copy_of(here: CurrentThread, address: usize) -> (usize, usize) {
-    let mut current = registered(here.task.taskgroup.get());
+    let mut current = registered(here.task.own.taskgroup.get());
     while let Some(array) = current {
         if let Some(offset) = array.offset_of(address) {
             let original =
@@ -226,7 +226,7 @@ fn copy_of(here: CurrentThread, address: usize) -> (usize, usize) {
 /// `array` is the compiler's; `slot` is null when the construct begins.
 pub unsafe fn start_worksharing(here: CurrentThread, slot: &AtomicPtr<usize>, array: *mut usize) {
     // SAFETY: an open taskgroup of the running task, or null.
-    let outer = registered(here.task.taskgroup.get());
+    let outer = registered(here.task.own.taskgroup.get());
     start_group(here);
     let Some(open) = here.task.open_group() else { return };
     open.set_implied();
@@ -271,7 +271,7 @@ unsafe fn offer(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
     let here = CurrentThread::get();
-    let array = registered(here.task.taskgroup.get());
+    let array = registered(here.task.own.taskgroup.get());
     taskgroup::end(here, |_| {});
     if let Some(array) = array.filter(|_| here.thread.num() == 0) {
         // SAFETY: the compiler's code has combined behind a barrier of its own.
@@ -304,12 +304,12 @@ unsafe fn call(thread: &Thread, body: &Body) {
             // SAFETY: the compiler's array.
             unsafe { register(here, shared.array) };
             // ORDERING: Relaxed; under the lock.
-            shared.group.store(here.task.taskgroup.get().cast_mut(), Ordering::Relaxed);
+            shared.group.store(here.task.own.taskgroup.get().cast_mut(), Ordering::Relaxed);
             // ORDERING: Relaxed; read after the join.
             shared.threads.store(thread.team().size(), Ordering::Relaxed);
         }
         // ORDERING: Relaxed; under the lock.
-        here.task.taskgroup.set(shared.group.load(Ordering::Relaxed));
+        here.task.own.taskgroup.set(shared.group.load(Ordering::Relaxed));
     }
     // SAFETY: the compiler's function and data.
     unsafe { (shared.function)(shared.data) };

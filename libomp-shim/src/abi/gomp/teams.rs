@@ -23,9 +23,9 @@ pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, f
     };
     let limit = limit_of(thread_limit);
     if first && limit != 0 {
-        let mut icv = here.task.icv.get();
+        let mut icv = here.task.own.icv.get();
         icv.thread_limit = icv.thread_limit.min(limit);
-        here.task.icv.set(icv);
+        here.task.own.icv.set(icv);
     }
     // SAFETY: the team of a target region has one thread, this one, so no other thread reads its
     // plan.

@@ -339,9 +339,9 @@ pub extern "C" fn __kmpc_push_num_teams_51(
 pub extern "C" fn __kmpc_set_thread_limit(_: Location, _gtid: c_int, limit: c_int) {
     if limit > 0 {
         let here = CurrentThread::get();
-        let mut icv = here.task.icv.get();
+        let mut icv = here.task.own.icv.get();
         icv.thread_limit = limit as u32;
-        here.task.icv.set(icv);
+        here.task.own.icv.set(icv);
     }
 }
 

@@ -185,7 +185,7 @@ fn register(
     copies: Arc<TaskReductionCopies>,
     construct: Option<u64>,
 ) -> *mut c_void {
-    let group = here.task.taskgroup.get();
+    let group = here.task.own.taskgroup.get();
     // SAFETY: the compiler opens a taskgroup first; it is open while its task runs.
     let Some(open) = (unsafe { group.as_ref() }) else {
         report::fatal("a task reduction was registered outside a taskgroup")
@@ -334,7 +334,7 @@ pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
 ) -> *mut c_void {
     let here = CurrentThread::get();
     let mut group =
-        if group.is_null() { here.task.taskgroup.get() } else { group.cast_const().cast::<Taskgroup>() };
+        if group.is_null() { here.task.own.taskgroup.get() } else { group.cast_const().cast::<Taskgroup>() };
     // SAFETY: the running task's taskgroup and those around it are open.
     while let Some(open) = unsafe { group.as_ref() } {
         if let Some(Reductions::Kmpc(registered)) = open.reductions.get() {

@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn __tgt_interop_init(
     nowait: c_int,
 ) {
     let here = CurrentThread::get();
-    let number = if device == NO_CLAUSE { here.task.icv.get().default_device } else { device };
+    let number = if device == NO_CLAUSE { here.task.own.icv.get().default_device } else { device };
     let made = match omp_offload::get(number) {
         Some(slot) => {
             // What the program puts on the stream comes behind them, with `nowait` too.

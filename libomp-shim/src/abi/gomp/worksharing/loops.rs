@@ -36,7 +36,7 @@ impl Extras {
 
 /// `schedule(runtime)` in the running task.
 pub fn runtime() -> Schedule {
-    Schedule::of_icv(CurrentThread::get().task.icv.get().run_sched)
+    Schedule::of_icv(CurrentThread::get().task.own.icv.get().run_sched)
 }
 
 /// The same for a loop with the `monotonic` modifier.

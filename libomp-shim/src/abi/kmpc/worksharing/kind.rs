@@ -85,11 +85,11 @@ impl ScheduleKind {
             DYNAMIC | 44 => Schedule::new(ScheduleRule::Nonmonotonic, chunk),
             36 | 42 | 43 => Schedule::new(ScheduleRule::Guided, chunk),
             46 => Schedule::new(ScheduleRule::GuidedMultiple, chunk),
-            37 => match here.task.icv.get().run_sched {
+            37 => match here.task.own.icv.get().run_sched {
                 Sched { kind: SchedKind::Auto, .. } => Self::AUTOMATIC,
                 sched => Schedule::of_icv(sched),
             },
-            47 => Schedule::of_icv_simd(here.task.icv.get().run_sched, chunk),
+            47 => Schedule::of_icv_simd(here.task.own.icv.get().run_sched, chunk),
             39 => Schedule::new(ScheduleRule::Trapezoidal, chunk),
             other => report::fatal(format_args!(
                 "schedule {other} in a call by LLVM's code is unknown; the program stops"
