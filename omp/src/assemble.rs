@@ -95,7 +95,7 @@ pub fn assemble(here: CurrentThread, wanted: u32, region: usize) -> (Box<Team>, 
 /// Is a region that is forked here in no other active region? A region of a free agent counts as an
 /// inner one, because its workers also serve other teams.
 fn is_outermost(here: CurrentThread) -> bool {
-    here.team().plan().active_around == 0 && !here.thread.is_agent()
+    here.team().plan().nesting.active_around == 0 && !here.thread.is_agent()
 }
 
 fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
@@ -251,7 +251,7 @@ fn assign_workers(team: &Team, workers: Vec<&'static Worker>) {
 /// runs for the gang `outer` until then.
 pub fn prepare_ults(team: &Team, outer: GangTag) {
     let plan = team.plan();
-    let group = plan.root_worker.map_or(0, |root_worker| root_worker.group());
+    let group = plan.origin.root_worker.map_or(0, |root_worker| root_worker.group());
     let keeps = keeps_storage(team);
     // `as_ults` has borrowed them.
     let blocks = tls_blocks(team);
@@ -294,13 +294,13 @@ pub const NO_SPAWN_GROUP: SpawnGroup = SpawnGroup {
 
 /// Does the forking thread keep TLS blocks for the threads of this team, by number?
 fn keeps_storage(team: &Team) -> bool {
-    team.plan().active_around == 1 && worker::uses_tls_blocks()
+    team.plan().nesting.active_around == 1 && worker::uses_tls_blocks()
 }
 
 /// The TLS blocks of the thread that forks `team`, and calls this.
 fn tls_blocks(team: &Team) -> &TlsBlocks {
     // SAFETY: the caller is the forking thread, which the plan names.
-    &unsafe { OwnThread::assume(&*team.plan().parent_thread) }.own().forks.tls_blocks
+    &unsafe { OwnThread::assume(&*team.plan().origin.parent_thread) }.own().forks.tls_blocks
 }
 
 /// Sets the TLS blocks with which the members of a team on kernel threads run in the region that is
@@ -360,7 +360,7 @@ pub fn begin_member(thread: OwnThread, team: &Team) {
     own.work.singles.set(0);
     thread.note_inclusion();
     // SAFETY: the plan names the forking task, which is suspended in the region.
-    unsafe { thread.implicit.begin_implicit(team, &thread, plan.parent_task, plan.icv) };
+    unsafe { thread.implicit.begin_implicit(team, &thread, plan.origin.parent_task, plan.icv) };
     super::binding::bind_member(thread, plan);
     super::binding::display_member(&thread, plan);
 }

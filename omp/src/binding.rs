@@ -32,7 +32,7 @@ pub fn assignment(
         return None;
     }
     env::settings().binding.bound.places.as_ref()?;
-    if here.team().plan().level == 0 {
+    if here.team().plan().nesting.level == 0 {
         bind_initial(here.thread);
     }
     let own = here.thread.own();
@@ -70,7 +70,7 @@ pub fn bind_if_initial(here: CurrentThread) {
     let settings = env::settings();
     if settings.binding.bound.places.is_some()
         && !settings.binding.bound.reset
-        && here.team().plan().level == 0
+        && here.team().plan().nesting.level == 0
     {
         bind_initial(here.thread);
     }
@@ -79,7 +79,7 @@ pub fn bind_if_initial(here: CurrentThread) {
 /// The joining thread is outside all regions again: back on its place, from which a member that ran
 /// here meanwhile may have taken it; with `KMP_AFFINITY=reset`, wherever it could run before.
 pub fn after_region(here: CurrentThread) {
-    if here.team().plan().level != 0 {
+    if here.team().plan().nesting.level != 0 {
         return;
     }
     if !env::settings().binding.bound.reset {
@@ -118,10 +118,10 @@ pub fn return_to_place(here: CurrentThread) {
 /// Binds a member of a team that has just started a region, if it is not where the plan wants it.
 #[inline]
 pub fn bind_member(thread: OwnThread, plan: &Plan) {
-    if let Some(assignment) = &plan.places {
+    if let Some(assignment) = &plan.binding.places {
         let (place, partition) = assignment.thread(thread.num());
         bind(thread, place, partition);
-    } else if plan.partition.is_some() {
+    } else if plan.binding.partition.is_some() {
         inherit(thread, plan);
     }
 }
@@ -153,9 +153,9 @@ pub fn num_procs(thread: Option<OwnThread>) -> u32 {
 /// 190 without work.
 pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
     let plan = team.plan();
-    plan.places.as_ref()?;
+    plan.binding.places.as_ref()?;
     match worker_number(num, team.size(), ult::pool::limit() as u32 + 1) {
-        0 => plan.root_worker,
+        0 => plan.origin.root_worker,
         n => ult::pool::shared_worker(n as usize - 1),
     }
 }
@@ -163,7 +163,7 @@ pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
 /// The processors of the place of thread `num` of a bound inner team: it rather starts on a worker
 /// that is there, but may start anywhere.
 pub fn processors_for(team: &Team, num: u32) -> &'static [usize] {
-    let place = team.plan().places.as_ref().map(|assignment| assignment.thread(num).0);
+    let place = team.plan().binding.places.as_ref().map(|assignment| assignment.thread(num).0);
     let places = env::settings().binding.bound.places.as_ref();
     place.zip(places).map_or(&[], |(place, places)| places.procs(place as usize))
 }
@@ -176,7 +176,7 @@ fn worker_number(num: u32, size: u32, workers: u32) -> u32 {
 
 /// Without binding, threads inherit the forking thread's partition.
 fn inherit(thread: OwnThread, plan: &Plan) {
-    if let Some(partition) = &plan.partition {
+    if let Some(partition) = &plan.binding.partition {
         thread.own().binding.partition.set(partition.clone());
     }
 }
@@ -186,11 +186,11 @@ fn inherit(thread: OwnThread, plan: &Plan) {
 pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -> R {
     let team = thread.team();
     let plan = team.plan();
-    let parent = plan.parent().filter(|_| plan.level != 0);
+    let parent = plan.parent().filter(|_| plan.nesting.level != 0);
     use_facts(&Facts {
         team_num: plan.league.number,
         num_teams: plan.league.teams,
-        nesting_level: plan.level,
+        nesting_level: plan.nesting.level,
         thread_num: thread.num(),
         num_threads: team.size(),
         ancestor_tnum: parent.map_or(-1, |t| t.num() as i32),
@@ -211,14 +211,14 @@ pub fn is_to_display(here: CurrentThread, plan: &Plan, size: u32) -> bool {
         // SAFETY: thread 0 runs for its forking thread, which is suspended in the region.
         unsafe { OwnThread::assume(outer) }.own().binding.displayed.take();
     }
-    let state = Some((size, plan.places.clone()));
+    let state = Some((size, plan.binding.places.clone()));
     let before = here.thread.own().binding.displayed.replace(state);
     before != *here.thread.own().binding.displayed.borrow()
 }
 
 /// Says where a member of a team is that has just started a region, if the plan wants it.
 pub fn display_member(thread: &Thread, plan: &Plan) {
-    if plan.displays {
+    if plan.binding.displays {
         with_facts(thread, |facts| display_affinity(None, facts));
     }
 }
@@ -229,7 +229,7 @@ fn bind(thread: OwnThread, place: u32, partition: Range<u32>) {
     own.binding.place.set(place as i32);
     // The kernel thread follows, unless others run on it, too: threads of nested teams start
     // wherever a worker is free.
-    let nested = thread.team().kind == TeamKind::Ults && thread.team().plan().active_around > 1;
+    let nested = thread.team().kind == TeamKind::Ults && thread.team().plan().nesting.active_around > 1;
     let alone = !nested || !ult::sched::has_others_here();
     if !alone || !worker::note_place(place) {
         return;

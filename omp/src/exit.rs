@@ -48,7 +48,7 @@ unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
 pub fn finish_tasks(status: c_int) {
     let Some(here) = CurrentThread::if_known().filter(|_| status == 0) else { return };
     let team = here.team();
-    if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
+    if team.plan().origin.parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
         team.await_quiet(here.thread);
         offload::host_looks();
     }

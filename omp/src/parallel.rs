@@ -122,20 +122,20 @@ impl ForkedRegion {
         plan(here, &team, body, 1, ParallelRequest::default());
         // SAFETY: this is the forking thread, and the team is between regions.
         let plan = unsafe { team.plan_mut() };
-        plan.level -= 1;
-        plan.defers_alone &= plan.level != 0;
+        plan.nesting.level -= 1;
+        plan.defers_alone &= plan.nesting.level != 0;
         plan.icv = here.task.own.icv.get();
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
         }
         plan.league = league;
         plan.group = &raw const team.group;
-        plan.places = None;
+        plan.binding.places = None;
         if let Some(primary) = team.thread(0)
             // SAFETY: the calling code is about to continue as thread 0.
             && let Some(partition) = binding::bind_team(here, unsafe { OwnThread::assume(primary) }, league)
         {
-            plan.partition = Some(partition);
+            plan.binding.partition = Some(partition);
         }
         tools::region::begins(here, &team, 1, RegionKind::League);
         Self::enter(team, 0, 0)
@@ -159,7 +159,7 @@ impl ForkedRegion {
         // SAFETY: this is the forking thread, and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
-        put(&mut plan.displays, displays);
+        put(&mut plan.binding.displays, displays);
         tools::region::begins(here, &team, asked_for(here, request), RegionKind::Parallel);
         Self::enter(team, counted, stacks)
     }
@@ -172,11 +172,11 @@ impl ForkedRegion {
         plan(here, &team, body, 1, ParallelRequest::default());
         // SAFETY: this is the forking thread, and the team is between regions.
         let plan = unsafe { team.plan_mut() };
-        plan.level = 0;
+        plan.nesting.level = 0;
         plan.defers_alone = false;
-        plan.active_level = 0;
-        plan.device = device;
-        plan.target_depth = depth;
+        plan.nesting.active_level = 0;
+        plan.nesting.device = device;
+        plan.nesting.target_depth = depth;
         plan.icv = env::settings().initial; // the device's own variables, not those of the encountering task
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
@@ -200,7 +200,7 @@ impl ForkedRegion {
         tools::region::entered(&team);
         let duty = worker::duty();
         let size = team.size();
-        let shares = size > 1 && team.plan().active_around == 1 && super::root::count() > 1;
+        let shares = size > 1 && team.plan().nesting.active_around == 1 && super::root::count() > 1;
         if shares {
             pool::enter_region();
         }
@@ -229,7 +229,7 @@ impl ForkedRegion {
     /// Does the join end the outermost active region, so that the initial thread's own code
     /// continues?
     fn is_outermost(&self) -> bool {
-        self.team.size() > 1 && self.team.plan().active_around == 1
+        self.team.size() > 1 && self.team.plan().nesting.active_around == 1
     }
 
     /// Joins: waits for the other threads and all tasks. Afterwards the calling code runs as the
@@ -238,14 +238,14 @@ impl ForkedRegion {
         let Some(primary) = self.team.thread(0) else { return };
         // SAFETY: the forking thread runs in the name of thread 0 until the locals change below.
         let primary = unsafe { OwnThread::assume(primary) };
-        let is_in_target = self.team.plan().target_depth > 0;
+        let is_in_target = self.team.plan().nesting.target_depth > 0;
         check::join_reached(&primary);
         tools::region::primary_arrives(&self.team);
         self.team.await_join(primary);
         check::region_ended(&self.team);
         if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
-            if let Some(root_worker) = self.team.plan().root_worker {
+            if let Some(root_worker) = self.team.plan().origin.root_worker {
                 ult::sched::return_to(root_worker);
             }
         }
@@ -262,7 +262,7 @@ impl ForkedRegion {
         if self.shares {
             pool::leave_region();
         }
-        if self.team.plan().places.is_some() {
+        if self.team.plan().binding.places.is_some() {
             binding::after_region(here);
         }
         here.thread.own().forks.teams.keep(self.team);
@@ -282,7 +282,7 @@ fn asked_for(here: CurrentThread, request: ParallelRequest) -> u32 {
 /// The number of threads by algorithm 10.1 of the specification, before the thread limit.
 fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
     let icv = here.task.own.icv.get();
-    let active = here.team().plan().active_level;
+    let active = here.team().plan().nesting.active_level;
     if request.num_threads == 1 || !may_be_active(active, icv.max_active_levels) {
         return 1;
     }
@@ -358,36 +358,36 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     let plan = unsafe { team.plan_mut() };
     team.set_size(size);
     put(&mut plan.body, body);
-    put(&mut plan.level, level_inside(outer.level));
-    put(&mut plan.active_level, outer.active_level + u32::from(size > 1));
+    put(&mut plan.nesting.level, level_inside(outer.nesting.level));
+    put(&mut plan.nesting.active_level, outer.nesting.active_level + u32::from(size > 1));
     put(
-        &mut plan.active_around,
-        outer.active_around + u32::from(size > 1) + u32::from(here.thread.is_agent()),
+        &mut plan.nesting.active_around,
+        outer.nesting.active_around + u32::from(size > 1) + u32::from(here.thread.is_agent()),
     );
-    put(&mut plan.parent_thread, here.thread.thread());
-    put(&mut plan.parent_task, here.task);
+    put(&mut plan.origin.parent_thread, here.thread.thread());
+    put(&mut plan.origin.parent_task, here.task);
     let own = request.counts.map_or(icv, |counts| icv.with_counts(counts));
     put(&mut plan.icv, own.nested(settings, request.bind.filter(|_| request.bind_lasts)));
-    put(&mut plan.floating_point, ult::sys::arch::fp_state());
+    put(&mut plan.origin.floating_point, ult::sys::arch::fp_state());
     put(&mut plan.league, outer.league);
     put(&mut plan.group, outer.group);
     put(&mut plan.spin, among(team, outer.spin));
     if size == 1 {
         team.set_gang(here.team().gang()); // in a larger team `launch` sets the gang
     }
-    if plan.root_worker.map(ptr::from_ref) != outer.root_worker.map(ptr::from_ref) {
-        plan.root_worker = outer.root_worker;
+    if plan.origin.root_worker.map(ptr::from_ref) != outer.origin.root_worker.map(ptr::from_ref) {
+        plan.origin.root_worker = outer.origin.root_worker;
     }
-    put(&mut plan.bind, request.bind.unwrap_or(icv.bind));
+    put(&mut plan.binding.bind, request.bind.unwrap_or(icv.bind));
     let has_places = settings.binding.bound.places.is_some();
-    let places = || binding::assignment(here, plan.bind, icv.bind, size);
-    put(&mut plan.places, has_places.then(places).flatten());
+    let places = || binding::assignment(here, plan.binding.bind, icv.bind, size);
+    put(&mut plan.binding.places, has_places.then(places).flatten());
     put(&mut plan.keeps, false);
     put(&mut plan.defers_alone, settings.ranks.task_aware_mpi);
-    put(&mut plan.displays, false);
-    put(&mut plan.device, outer.device);
-    put(&mut plan.target_depth, outer.target_depth);
-    put(&mut plan.partition, has_places.then(|| here.thread.own().binding.partition.get()));
+    put(&mut plan.binding.displays, false);
+    put(&mut plan.nesting.device, outer.nesting.device);
+    put(&mut plan.nesting.target_depth, outer.nesting.target_depth);
+    put(&mut plan.binding.partition, has_places.then(|| here.thread.own().binding.partition.get()));
 }
 
 /// Writes a value only if it differs from that of the last region. An unchanged value stays in the
@@ -446,13 +446,14 @@ fn launch(team: &Team, outer: GangTag) {
     let count = team.size() as usize - 1;
     // SAFETY: `prepare_ults` has written the starts, and this is the forking thread.
     let ult_start = |i: usize| unsafe { member(team, i).ult_start() };
-    let root_worker = team.plan().root_worker;
+    let root_worker = team.plan().origin.root_worker;
     match root_worker {
         Some(root_worker) if is_ganged(team) => {
             stats::count_gang();
             let place = |i: usize| binding::worker_for(team, i as u32 + 1);
             let near = |i: usize| binding::processors_for(team, i as u32 + 1);
-            let (bound, outermost) = (team.plan().places.is_some(), team.plan().active_around == 1);
+            let (bound, outermost) =
+                (team.plan().binding.places.is_some(), team.plan().nesting.active_around == 1);
             let (place, near) =
                 ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
             spawn::gang(count, level, root_worker, ult_start, place, near, |tag| {
@@ -484,7 +485,7 @@ fn is_ganged(team: &Team) -> bool {
         GangSched::All => true,
         GangSched::None => false,
         GangSched::Auto => {
-            plan.active_around == 1 || ult::stall::is_known_spinner(plan.body.function as usize)
+            plan.nesting.active_around == 1 || ult::stall::is_known_spinner(plan.body.function as usize)
         }
     }
 }

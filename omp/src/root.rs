@@ -58,7 +58,7 @@ pub fn enter() -> CurrentThread {
     plan.icv = settings.initial;
     plan.spin = parallel::spin_for(settings);
     plan.group = &raw const team.group;
-    plan.root_worker = Some(worker);
+    plan.origin.root_worker = Some(worker);
     let thread = team.attach(Thread::new(0));
     // SAFETY: new thread, and the team lives until `leave`.
     unsafe { thread.join_team(team) };
@@ -128,7 +128,7 @@ extern "C" fn after_fork_in_child() {
 fn leave() {
     let Some(here) = CurrentThread::if_known() else { return };
     let team = here.team();
-    if !team.plan().parent_thread.is_null() {
+    if !team.plan().origin.parent_thread.is_null() {
         return; // ends inside a region: nothing of it can be taken apart
     }
     if team.has_incomplete_tasks() {

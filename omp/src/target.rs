@@ -45,7 +45,7 @@ pub fn set_offload(value: TargetOffload) {
 /// Target regions around the running code, on this rank and, where a function was invoked from
 /// inside of one, on others.
 pub fn depth(here: CurrentThread) -> u32 {
-    here.team().plan().target_depth + u32::from(here.task.own.icv.get().invoked_depth)
+    here.team().plan().nesting.target_depth + u32::from(here.task.own.icv.get().invoked_depth)
 }
 
 /// Does this number, given to a routine, stand for the host?
@@ -61,7 +61,7 @@ pub fn number_of(number: i32) -> i32 {
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: CurrentThread, body: Body, thread_limit: u32) {
     let notified = tools::device::begins(ToolTarget::Region, ON_HOST);
-    let depth = here.team().plan().target_depth + 1;
+    let depth = here.team().plan().nesting.target_depth + 1;
     let region = ForkedRegion::begin_target(here, body, thread_limit, ON_HOST, depth);
     region.run_primary();
     region.end();

@@ -115,7 +115,7 @@ pub fn is_to_stay(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; see `set`.
     ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::TaskFlags::FINAL) && {
         let plan = here.team().plan();
-        plan.target_depth == 0 && (plan.parent().is_some() || root::finish_at_exit())
+        plan.nesting.target_depth == 0 && (plan.parent().is_some() || root::finish_at_exit())
     }
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn has_copies() -> bool {
 
 /// What [`offload::host_looks`] does if there are resident copies.
 pub(super) fn give_back() {
-    if CurrentThread::get().team().plan().target_depth > 0 {
+    if CurrentThread::get().team().plan().nesting.target_depth > 0 {
         return; // tasks that end inside of a target region leave no resident copies
     }
     if !is_ours() {

@@ -217,7 +217,7 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         } else {
             plan.body.function as usize
         },
-        group: plan.root_worker.map_or(0, |root_worker| root_worker.group()),
+        group: plan.origin.root_worker.map_or(0, |root_worker| root_worker.group()),
     };
     // SAFETY: `claim` has given this record to the caller alone, and its last ULT has ended.
     unsafe {
@@ -256,7 +256,7 @@ unsafe fn agent_main(argument: *mut ()) {
     heed_reductions(thread);
     let plan = team.plan();
     // SAFETY: the plan names the forking task, which is suspended in the region.
-    unsafe { thread.implicit.begin_implicit(team, &thread, plan.parent_task, plan.icv) };
+    unsafe { thread.implicit.begin_implicit(team, &thread, plan.origin.parent_task, plan.icv) };
     let here = CurrentThread { thread, task: &thread.thread().implicit };
     // SAFETY: the record stays until the agent has left; this kernel thread hosts it.
     unsafe { here.enter() };

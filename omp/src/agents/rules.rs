@@ -23,7 +23,7 @@ pub fn permits(here: CurrentThread) -> bool {
     let is_waited_for = || {
         let alone = team.size() == 1 && !here.thread.is_agent();
         !alone
-            || !team.plan().parent_thread.is_null()
+            || !team.plan().origin.parent_thread.is_null()
             || !here.task.own.taskgroup.get().is_null()
             || exit::finish_at_exit()
     };

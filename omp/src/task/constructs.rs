@@ -166,7 +166,7 @@ fn goes_on_beside_others(here: CurrentThread, flags: TaskFlags) -> bool {
     }
     let team = here.thread.team();
     !here.task.flags().has(TaskFlags::FINAL)
-        && (!team.plan().parent_thread.is_null() || crate::exit::finish_at_exit())
+        && (!team.plan().origin.parent_thread.is_null() || crate::exit::finish_at_exit())
 }
 
 /// Runs a child with these properties that has been deferred, or will be when it is ready. A thread

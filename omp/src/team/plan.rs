@@ -1,9 +1,8 @@
 //! The description of a region, as the forking thread gives it to the members.
 //!
-//! What lives here: the plan, the body, the kinds of teams, and what the forking thread keeps until
-//! the join. What does not: how the plan is decided
-//! ([`crate::parallel`]), and data that change while a region runs (the fields of
-//! [`Team`](super::Team)).
+//! What lives here: the plan and its parts, the body, the kinds of teams, and what the forking thread
+//! keeps until the join. What does not: how the plan is decided ([`crate::parallel`]), and data that
+//! change while a region runs ([`Team`](super::Team)).
 //!
 //! The number of threads is not part of the plan: members that still search for tasks read it while
 //! the next region is being planned. The gang is not part of it either. The gang changes in each
@@ -57,6 +56,36 @@ impl Body {
 pub struct Plan {
     /// The code that the threads execute.
     pub body: Body,
+    /// How deep the region is inside of others.
+    pub nesting: RegionNesting,
+    /// Who forked, and what the members take over from there.
+    pub origin: RegionOrigin,
+    /// Control variables of the implicit tasks.
+    pub icv: Icv,
+    /// Number of threads of the contention group beyond its initial thread; the counter lies in the
+    /// initial team.
+    pub group: *const Group,
+    /// The team's place in its league.
+    pub league: LeaguePlace,
+    /// Where the members run.
+    pub binding: RegionBinding,
+    /// How members poll before they sleep.
+    pub spin: Spin,
+    /// Do threads on kernel threads of their own run with the TLS blocks that the forking thread
+    /// keeps for them (`Thread::kept`)?
+    pub keeps: bool,
+    /// Does a team of one also defer its tasks? One of them may have to wait for a message that the
+    /// next one sends (`OMPX_TASK_AWARE_MPI`).
+    pub defers_alone: bool,
+    /// Are tools notified of the events in the region (`omp_tools::tool`)? Its members then stay
+    /// at the join until the region is closed.
+    pub notified: bool,
+}
+
+/// How deep a region is inside of other regions, for routines that ask and for the choice of the
+/// workers.
+#[derive(Clone)]
+pub struct RegionNesting {
     /// Nesting level (`omp_get_level`).
     pub level: u32,
     /// Nested active regions (`omp_get_active_level`).
@@ -64,41 +93,6 @@ pub struct Plan {
     /// Number of active regions that really surround the threads. A target region on the host
     /// begins at level 0, but other regions may surround it. This number decides where threads run.
     pub active_around: u32,
-    /// The thread that forked; null for an initial team.
-    pub(crate) parent_thread: *const Thread,
-    /// The task that forked; null for an initial team.
-    pub parent_task: *const Task,
-    /// Control variables of the implicit tasks.
-    pub icv: Icv,
-    /// Rounding mode and flush-to-zero of the forking thread.
-    pub floating_point: FpState,
-    /// Number of threads of the contention group beyond its initial thread; the counter lies in the
-    /// initial team.
-    pub group: *const Group,
-    /// The team's place in its league.
-    pub league: LeaguePlace,
-    /// The worker that is the program's kernel thread at the root of the nested regions.
-    pub root_worker: Option<&'static Worker>,
-    /// How members poll before they sleep.
-    pub spin: Spin,
-    /// Binding policy of the region (`omp_get_proc_bind` inside reports the ICV instead).
-    pub bind: ProcBind,
-    /// The places of the members; `None` if threads are not bound.
-    pub places: Option<PlaceAssignment>,
-    /// The forking thread's place partition, which members inherit if they are not bound. `None`
-    /// without places.
-    pub partition: Option<Range<u32>>,
-    /// Do threads on kernel threads of their own run with the TLS blocks that the forking thread
-    /// keeps for them (`Thread::kept`)?
-    pub keeps: bool,
-    /// Does a team of one also defer its tasks? One of them may have to wait for a message that the
-    /// next one sends (`OMPX_TASK_AWARE_MPI`).
-    pub defers_alone: bool,
-    /// Do the threads display their affinity when they start (`OMP_DISPLAY_AFFINITY`)?
-    pub displays: bool,
-    /// Are tools notified of the events in the region (`omp_tools::tool`)? Its members then stay
-    /// at the join until the region is closed.
-    pub notified: bool,
     /// The number of the device whose target region this is, or surrounds this region; [`ON_HOST`]
     /// if there is none.
     pub device: i32,
@@ -106,12 +100,67 @@ pub struct Plan {
     pub target_depth: u32,
 }
 
+/// Who forked a region, and what its members take over from there.
+#[derive(Clone)]
+pub struct RegionOrigin {
+    /// The thread that forked; null for an initial team.
+    pub(crate) parent_thread: *const Thread,
+    /// The task that forked; null for an initial team.
+    pub parent_task: *const Task,
+    /// Rounding mode and flush-to-zero of the forking thread.
+    pub floating_point: FpState,
+    /// The worker that is the program's kernel thread at the root of the nested regions.
+    pub root_worker: Option<&'static Worker>,
+}
+
+/// Where the members of a region run: they read it when they begin.
+#[derive(Clone)]
+pub struct RegionBinding {
+    /// Binding policy of the region (`omp_get_proc_bind` inside reports the ICV instead).
+    pub bind: ProcBind,
+    /// The places of the members; `None` if threads are not bound.
+    pub places: Option<PlaceAssignment>,
+    /// The forking thread's place partition, which members inherit if they are not bound. `None`
+    /// without places.
+    pub partition: Option<Range<u32>>,
+    /// Do the threads display their affinity when they start (`OMP_DISPLAY_AFFINITY`)?
+    pub displays: bool,
+}
+
 impl Plan {
+    /// That of a team that has run no region yet.
+    pub(super) fn new() -> Self {
+        Self {
+            body: Body::EMPTY,
+            nesting: RegionNesting {
+                level: 0,
+                active_level: 0,
+                active_around: 0,
+                device: ON_HOST,
+                target_depth: 0,
+            },
+            origin: RegionOrigin {
+                parent_thread: ptr::null(),
+                parent_task: ptr::null(),
+                floating_point: ult::sys::arch::fp_state(),
+                root_worker: None,
+            },
+            icv: Icv::INITIAL,
+            group: ptr::null(),
+            league: LeaguePlace::ALONE,
+            binding: RegionBinding { bind: ProcBind::False, places: None, partition: None, displays: false },
+            spin: Spin::NONE,
+            keeps: false,
+            defers_alone: false,
+            notified: false,
+        }
+    }
+
     /// The thread that forked the region; `None` for an initial team. It waits in the region.
     #[inline(always)]
     pub fn parent(&self) -> Option<&Thread> {
         // SAFETY: null, or the forking thread, which outlives the region.
-        unsafe { self.parent_thread.as_ref() }
+        unsafe { self.origin.parent_thread.as_ref() }
     }
 }
 
@@ -129,7 +178,7 @@ impl LeaguePlace {
     pub const ALONE: Self = Self { teams: 1, number: 0 };
 }
 
-/// The host, in [`Plan::device`]. Chosen: a number that no device has.
+/// The host, in [`RegionNesting::device`]. Chosen: a number that no device has.
 pub const ON_HOST: i32 = -1;
 
 /// Where the threads of a team run.

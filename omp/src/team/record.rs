@@ -12,20 +12,17 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::debug::DebugEntry;
 use ult::gang::GangTag;
-use ult::sched::Spin;
 use ult::spawn::SpawnGroup;
 use ult::sys::arch::{self, FpState};
 use ult::worker::Worker;
 
 use super::padded::Padded;
-use super::plan::{Body, LeaguePlace, ON_HOST, Plan, TeamKind};
+use super::plan::{Plan, TeamKind};
 use super::state::{RegionFlags, Start, TeamCounts, TeamEnd};
 use crate::affinity::hint::table::Hints;
 use crate::agents::record::Agents;
 use crate::extension::side::TeamSide;
 use crate::group::Group;
-use crate::icv::binding::ProcBind;
-use crate::icv::record::Icv;
 use crate::team_queue::TeamQueue;
 use crate::thread::record::Thread;
 use crate::worksharing::record::TeamWorksharing;
@@ -124,10 +121,10 @@ pub const ENTRIES: [DebugEntry; 9] = [
     DebugEntry::number("team.slots", offset_of!(Team, members.slots)),
     DebugEntry::number("team.arrived", offset_of!(Team, counts.arrived)),
     DebugEntry::number("team.gang", offset_of!(Team, start.0.gang) + offset_of!(GangTag, id)),
-    DebugEntry::number("team.level", offset_of!(Team, plan) + offset_of!(Plan, level)),
-    DebugEntry::number("team.active_level", offset_of!(Team, plan) + offset_of!(Plan, active_level)),
+    DebugEntry::number("team.level", offset_of!(Team, plan) + offset_of!(Plan, nesting.level)),
+    DebugEntry::number("team.active_level", offset_of!(Team, plan) + offset_of!(Plan, nesting.active_level)),
     DebugEntry::number("team.function", offset_of!(Team, plan) + offset_of!(Plan, body.function)),
-    DebugEntry::number("team.parent_thread", offset_of!(Team, plan) + offset_of!(Plan, parent_thread)),
+    DebugEntry::number("team.parent_thread", offset_of!(Team, plan) + offset_of!(Plan, origin.parent_thread)),
 ];
 
 impl Team {
@@ -142,29 +139,7 @@ impl Team {
             end: TeamEnd::default(),
             flags: RegionFlags::default(),
             kind,
-            plan: UnsafeCell::new(Plan {
-                body: Body::EMPTY,
-                level: 0,
-                active_level: 0,
-                active_around: 0,
-                parent_thread: ptr::null(),
-                parent_task: ptr::null(),
-                icv: Icv::INITIAL,
-                floating_point: ult::sys::arch::fp_state(),
-                group: ptr::null(),
-                league: LeaguePlace::ALONE,
-                root_worker: None,
-                spin: Spin::NONE,
-                bind: ProcBind::False,
-                places: None,
-                partition: None,
-                keeps: false,
-                defers_alone: false,
-                displays: false,
-                notified: false,
-                device: ON_HOST,
-                target_depth: 0,
-            }),
+            plan: UnsafeCell::new(Plan::new()),
             tools: TeamSide::new(),
             tasks: TeamTasks::default(),
             group: Group::default(),
@@ -277,7 +252,7 @@ impl Team {
     ult::seam! {
         /// The floating-point state of the region's threads: that of the forking thread.
         fn wanted_fp_state(&self) -> FpState {
-            self.plan().floating_point
+            self.plan().origin.floating_point
         } or rounding_mode_not_passed_on {
             arch::fp_state()
         }

@@ -32,7 +32,7 @@ mod memory_of {
 
 /// The device whose target region the calling code is inside of; [`ON_HOST`] for none.
 fn running_on() -> c_int {
-    CurrentThread::if_known().map_or(ON_HOST, |here| here.team().plan().device)
+    CurrentThread::if_known().map_or(ON_HOST, |here| here.team().plan().nesting.device)
 }
 
 routines! {

@@ -42,10 +42,10 @@ pub(super) fn int(value: u32) -> c_int {
 pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
     let mut thread = CurrentThread::if_known()?.thread.thread();
     let level = u32::try_from(level).ok()?;
-    if level > thread.team().plan().level {
+    if level > thread.team().plan().nesting.level {
         return None;
     }
-    while thread.team().plan().level > level {
+    while thread.team().plan().nesting.level > level {
         thread = thread.team().plan().parent()?; // only the initial team, of level 0, has none
     }
     Some(thread)
@@ -66,7 +66,7 @@ ult::seam! {
     fn thread_num(here: CurrentThread) -> c_int {
         here.thread.tid.get()
     } or thread_num_wrong_nested {
-        here.thread.tid.get().wrapping_add(c_int::from(here.team().plan().level > 1))
+        here.thread.tid.get().wrapping_add(c_int::from(here.team().plan().nesting.level > 1))
     }
 }
 
@@ -103,7 +103,7 @@ routines! {
 
     /// `omp_in_parallel` (18.2.5): is there an active region around?
     fn omp_in_parallel() -> c_int {
-        c_int::from(plan_value(0, |plan| plan.active_level) > 0)
+        c_int::from(plan_value(0, |plan| plan.nesting.active_level) > 0)
     }
 
     /// `omp_set_dynamic` (18.2.6): may teams be smaller than asked for?
@@ -129,7 +129,7 @@ routines! {
     /// `omp_get_nested` (18.2.10, deprecated): would a `parallel` inside a `parallel` be active?
     fn omp_get_nested() -> c_int {
         let most = icv().max_active_levels;
-        c_int::from(most > 1 && int(most) > plan_value(0, |plan| plan.active_level))
+        c_int::from(most > 1 && int(most) > plan_value(0, |plan| plan.nesting.active_level))
     }
 
     /// `omp_set_schedule` (18.2.11): what `schedule(runtime)` means. A kind that does not exist
@@ -167,7 +167,7 @@ routines! {
 
     /// `omp_get_level` (18.2.17): nested regions around, active or not.
     fn omp_get_level() -> c_int {
-        plan_value(0, |plan| plan.level)
+        plan_value(0, |plan| plan.nesting.level)
     }
 
     /// `omp_get_ancestor_thread_num` (18.2.18): −1 for a level that does not exist.
@@ -182,7 +182,7 @@ routines! {
 
     /// `omp_get_active_level` (18.2.20): nested active regions around.
     fn omp_get_active_level() -> c_int {
-        plan_value(0, |plan| plan.active_level)
+        plan_value(0, |plan| plan.nesting.active_level)
     }
 }
 

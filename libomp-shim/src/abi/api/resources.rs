@@ -28,7 +28,7 @@ routines! {
     /// `omp_pause_resource_all` (18.6.2).
     fn omp_pause_resource_all(kind: c_uint) -> c_int {
         let here = CurrentThread::get();
-        if here.team().plan().level != 0 || here.task.is_explicit() || !(SOFT..=HARD).contains(&kind) {
+        if here.team().plan().nesting.level != 0 || here.task.is_explicit() || !(SOFT..=HARD).contains(&kind) {
             return -1;
         }
         if kind == HARD {

@@ -375,7 +375,7 @@ pub extern "C" fn __kmpc_bound_num_threads(_: Location) -> c_int {
 /// Inside an active region?
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_in_parallel(_: Location) -> c_int {
-    c_int::from(CurrentThread::get().team().plan().active_level > 0)
+    c_int::from(CurrentThread::get().team().plan().nesting.active_level > 0)
 }
 
 /// Always true: regions may be forked anywhere.

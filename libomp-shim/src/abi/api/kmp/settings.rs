@@ -27,7 +27,7 @@ const THROUGHPUT: c_int = 3;
 /// is too late: the way of waiting is part of the region's plan.
 fn wait_like(spin: Spin) {
     let team = CurrentThread::get().team();
-    if team.plan().level == 0 {
+    if team.plan().nesting.level == 0 {
         // SAFETY: an initial team has one thread, which is here, and forks only when it says so.
         unsafe { team.plan_mut() }.spin = spin;
     }
