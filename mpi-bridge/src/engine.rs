@@ -2,6 +2,7 @@
 //!
 //! Only the thread inside the bridge's gate is here, so that this is sequential code. A look first
 //! sends what waits, then takes what has completed and calls handlers, then sends what they left.
+//! `engine/ring.rs` has the packets that come in, `engine/outgoing.rs` those that go out.
 //! `engine/frames.rs` says what each frame does, `engine/blocks.rs` moves large blocks,
 //! `engine/collective.rs` drives the waves.
 //!
@@ -11,19 +12,23 @@
 mod blocks;
 mod collective;
 mod frames;
+mod outgoing;
+mod ring;
 mod tokens;
 
 use crate::bridge::{Bridge, BridgeSettings, count_inside};
-use crate::fabric::{Broken, Completion, Fabric, FabricLane, FabricOutcome};
+use crate::fabric::{Broken, Completion, Fabric, FabricOutcome};
 use crate::packet::{Packet, PacketFrame};
 use crate::pair::{Channel, Violation};
 use crate::table::{Arrival, Done, IdleFn};
-use crate::wave::{WaveOperation, Waves};
-use blocks::{Flow, Incoming};
-use collective::CollectivePending;
-use std::collections::{HashMap, VecDeque};
+use crate::wave::WaveOperation;
+use blocks::BlockTransfers;
+use collective::{CollectivePending, CollectiveQueue};
+use outgoing::OutgoingPackets;
+use ring::PacketRing;
+use std::collections::VecDeque;
 use std::ffi::c_void;
-use tokens::{Token, TokenTable};
+use tokens::Token;
 
 /// What callers leave for the engine.
 pub enum EngineOrder {
@@ -58,29 +63,24 @@ pub struct Engine {
     fabric: Box<dyn Fabric>,
     settings: BridgeSettings,
     channels: Vec<Channel>,
-    /// Packets posted for reception.
-    ring: Vec<Packet>,
-    /// Places of the ring that are not posted.
-    bare: Vec<u32>,
-    /// Packets for the ring.
-    spare: Vec<Packet>,
-    /// Places of the ring whose reception was cancelled at the end.
-    cancelled: usize,
-    /// Packets being sent.
-    sending: TokenTable<Packet>,
-    /// Ranks with messages in their outboxes, as far as known here.
-    waiting: VecDeque<u32>,
-    /// Ranks to which this one owes credits, and which may need a packet that returns them.
-    owing: Vec<u32>,
-    /// Packets sent to each rank, of both kinds.
-    sent_to: Vec<u64>,
+    ring: PacketRing,
+    outgoing: OutgoingPackets,
+    taken: TakenIn,
+    blocks: BlockTransfers,
+    collective: CollectiveQueue,
+    /// Nothing but what others wait for is sent any more.
+    closing: bool,
+}
+
+/// What looks have taken from the fabric, and what they leave for the next look. Every part of the
+/// engine writes it.
+#[derive(Default)]
+struct TakenIn {
+    /// What this look has found.
+    events: usize,
+    /// Packets received, of both kinds.
     received: u64,
-    flows: HashMap<u32, Flow>,
-    incoming: TokenTable<Incoming>,
-    /// MPI messages that serve gets of other ranks.
-    serving: u32,
-    waves: Waves,
-    pending: VecDeque<CollectivePending>,
+    /// Completions that this look handles; empty between looks.
     completions: Vec<Completion>,
     /// Packets that have come without a reception; empty between looks.
     arrivals: Vec<(u32, Packet)>,
@@ -88,10 +88,6 @@ pub struct Engine {
     late: VecDeque<Token>,
     /// Ranks from which packets have come, for the next look.
     ripe: VecDeque<u32>,
-    /// What this look has found.
-    events: usize,
-    /// Nothing but what others wait for is sent any more.
-    closing: bool,
 }
 
 fn broken(source: u32, why: Violation) -> Broken {
@@ -106,100 +102,70 @@ impl Engine {
             fabric,
             settings: *settings,
             channels: (0..ranks).map(|_| Channel::new(&settings.limits)).collect(),
-            ring: Vec::new(),
-            bare: Vec::new(),
-            spare: Vec::new(),
-            cancelled: 0,
-            sending: TokenTable::new(),
-            waiting: VecDeque::new(),
-            owing: Vec::new(),
-            sent_to: vec![0; ranks as usize],
-            received: 0,
-            flows: HashMap::new(),
-            incoming: TokenTable::new(),
-            serving: 0,
-            waves: Waves::new(rank, ranks),
-            pending: VecDeque::new(),
-            completions: Vec::new(),
-            arrivals: Vec::new(),
-            late: VecDeque::new(),
-            ripe: VecDeque::new(),
-            events: 0,
+            ring: PacketRing::default(),
+            outgoing: OutgoingPackets::new(ranks),
+            taken: TakenIn::default(),
+            blocks: BlockTransfers::new(),
+            collective: CollectiveQueue::new(rank, ranks),
             closing: false,
         }
     }
 
     /// Begins to receive packets.
     pub fn open(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        self.ring = (0..self.settings.ring).map(|_| bridge.fresh()).collect();
-        (0..self.settings.ring).try_for_each(|at| self.post(at))
-    }
-
-    fn post(&mut self, at: u32) -> Result<(), Broken> {
-        let packet = &mut self.ring[at as usize];
-        let (into, size) = (packet.as_mut_ptr(), packet.capacity());
-        // SAFETY: the packet stays in the ring, untouched, until this reception completes; its
-        // buffer is on the heap, so that moving the `Packet` value would not matter.
-        unsafe { self.fabric.receive(FabricLane::Packets, None, 0, into, size, Token::Ring(at).pack()) }
+        let packets = (0..self.settings.ring).map(|_| bridge.fresh()).collect();
+        self.ring.open(&mut *self.fabric, packets)
     }
 
     /// Takes up what callers have brought. It runs no callback, as callers of `send` may hold locks
     /// that callbacks take. Where packets wait for credits it looks for credits, and leaves the
     /// rest of what comes to the next look.
     pub fn hurry(&mut self, bridge: &Bridge) -> Result<usize, Broken> {
-        self.events = 0;
+        self.taken.events = 0;
         self.orders(bridge)?;
         self.send_waiting(bridge)?;
-        if !self.waiting.is_empty() {
+        if !self.outgoing.waiting.is_empty() {
             self.take_in(bridge)?;
             self.send_waiting(bridge)?;
-            self.refill()?;
+            self.ring.refill(&mut *self.fabric)?;
         }
-        Ok(self.events)
+        Ok(self.taken.events)
     }
 
     /// A whole look. Gives the number of things that happened.
     pub fn look(&mut self, bridge: &Bridge) -> Result<usize, Broken> {
-        self.events = 0;
+        self.taken.events = 0;
         count_inside(&bridge.counts.polls, 1);
         self.orders(bridge)?;
         self.send_waiting(bridge)?;
         self.take_in(bridge)?;
         // The usual look of a waiting thread finds nothing. What `hurry` has left is in the lists.
-        if self.events == 0
-            && self.ripe.is_empty()
-            && self.late.is_empty()
-            && (self.pending.is_empty() || self.waves.wants().is_none())
+        if self.taken.events == 0
+            && self.taken.ripe.is_empty()
+            && self.taken.late.is_empty()
+            && self.collective.is_at_rest()
         {
             return Ok(0);
         }
         self.handle_ripe(bridge)?;
         self.complete_late(bridge)?;
         self.collectives(bridge)?;
-        if self.events > 0 {
+        if self.taken.events > 0 {
             self.orders(bridge)?;
             self.send_waiting(bridge)?;
             self.return_credits(bridge)?;
-            self.refill()?;
+            self.ring.refill(&mut *self.fabric)?;
         }
-        Ok(self.events)
-    }
-
-    /// Posts receptions again where packets have come.
-    fn refill(&mut self) -> Result<(), Broken> {
-        while let Some(at) = self.bare.pop() {
-            self.post(at)?;
-        }
-        Ok(())
+        Ok(self.taken.events)
     }
 
     fn orders(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         for order in bridge.take_orders() {
-            self.events += 1;
+            self.taken.events += 1;
             match order {
                 EngineOrder::Start(ticket) => self.start(bridge, ticket)?,
                 EngineOrder::Accept { arrival, into, done } => self.accept(arrival, into, done)?,
-                EngineOrder::Collective(pending) => self.begin(pending),
+                EngineOrder::Collective(pending) => self.collective.begin(pending),
             }
         }
         Ok(())
@@ -207,11 +173,11 @@ impl Engine {
 
     /// Sends packets to every rank for which some wait and that has room for them.
     fn send_waiting(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        bridge.take_listed(&mut self.waiting);
-        for _ in 0..self.waiting.len() {
-            let Some(to) = self.waiting.pop_front() else { break };
+        bridge.take_listed(&mut self.outgoing.waiting);
+        for _ in 0..self.outgoing.waiting.len() {
+            let Some(to) = self.outgoing.waiting.pop_front() else { break };
             if self.send_to(bridge, to)? {
-                self.waiting.push_back(to);
+                self.outgoing.waiting.push_back(to);
             }
         }
         Ok(())
@@ -243,7 +209,7 @@ impl Engine {
         if !self.channels[to as usize].may_send() || !bridge.has_nothing_for(to) {
             return Ok(false);
         }
-        let mut packet = self.spare.pop().unwrap_or_else(|| bridge.fresh());
+        let mut packet = self.ring.spare(|| bridge.fresh());
         packet.clear();
         if !packet.append(frame, self.settings.limits.packet) {
             self.put_aside(bridge, packet);
@@ -256,32 +222,24 @@ impl Engine {
     }
 
     fn ship(&mut self, bridge: &Bridge, to: u32, packet: Packet) -> Result<(), Broken> {
-        self.events += 1;
-        self.sent_to[to as usize] += 1;
+        self.taken.events += 1;
         count_inside(&bridge.counts.packets_sent, 1);
-        let at = self.sending.put(packet);
-        let Some(packet) = self.sending.get(at) else { return Ok(()) };
-        let (from, length, token) = (packet.bytes().as_ptr(), packet.length(), Token::Sent(at).pack());
-        // SAFETY: the packet's buffer is on the heap and stays in the table, unchanged, until the
-        // sending completes.
-        let done = unsafe { self.fabric.send(FabricLane::Packets, to, 0, from, length, token)? };
-        if done {
-            self.sent(bridge, at);
+        if let Some(packet) = self.outgoing.ship(&mut *self.fabric, to, packet)? {
+            self.put_aside(bridge, packet);
         }
         Ok(())
     }
 
     /// A packet has left.
     fn sent(&mut self, bridge: &Bridge, at: u32) {
-        if let Some(packet) = self.sending.take(at) {
+        if let Some(packet) = self.outgoing.sent(at) {
             self.put_aside(bridge, packet);
         }
     }
 
     /// Returns credits to ranks to which nothing else goes.
     fn return_credits(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        let owing = core::mem::take(&mut self.owing);
-        for to in owing {
+        for to in self.outgoing.take_owing() {
             if !self.closing && self.channels[to as usize].owes(&self.settings.limits) {
                 let mut packet = bridge.fresh();
                 self.channels[to as usize].seal_credits(&mut packet);
@@ -294,17 +252,17 @@ impl Engine {
 
     /// Takes what has completed from the fabric, as far as no callback has to run.
     fn take_in(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        let mut arrivals = core::mem::take(&mut self.arrivals);
-        let spare = &mut self.spare;
-        self.fabric.arrivals(&mut || spare.pop().unwrap_or_else(|| bridge.fresh()), &mut arrivals)?;
-        self.events += arrivals.len();
+        let mut arrivals = core::mem::take(&mut self.taken.arrivals);
+        let ring = &mut self.ring;
+        self.fabric.arrivals(&mut || ring.spare(|| bridge.fresh()), &mut arrivals)?;
+        self.taken.events += arrivals.len();
         arrivals.drain(..).try_for_each(|(source, packet)| self.arrived(bridge, source, packet))?;
-        self.arrivals = arrivals;
-        let mut list = core::mem::take(&mut self.completions);
+        self.taken.arrivals = arrivals;
+        let mut list = core::mem::take(&mut self.taken.completions);
         self.fabric.poll(&mut list)?;
-        self.events += list.len();
+        self.taken.events += list.len();
         let outcome = list.drain(..).try_for_each(|c| self.complete(bridge, c));
-        self.completions = list;
+        self.taken.completions = list;
         outcome
     }
 
@@ -313,11 +271,11 @@ impl Engine {
             Token::unpack(completion.token).ok_or_else(|| Broken("a completion of nothing".into()))?;
         match token {
             Token::Ring(_) if completion.outcome == FabricOutcome::Cancelled => {
-                self.cancelled += 1;
+                self.ring.note_cancelled();
                 Ok(())
             }
             Token::Ring(at) => {
-                let packet = self.taken_from_ring(bridge, at, completion.length);
+                let packet = self.ring.take(at, completion.length, || bridge.fresh());
                 self.arrived(bridge, completion.source, packet)
             }
             Token::Sent(at) => {
@@ -325,11 +283,11 @@ impl Engine {
                 Ok(())
             }
             Token::Transfer(_) | Token::Incoming(_) => {
-                self.late.push_back(token);
+                self.taken.late.push_back(token);
                 Ok(())
             }
             Token::Served => {
-                self.serving -= 1;
+                self.blocks.serving -= 1;
                 Ok(())
             }
         }
@@ -338,8 +296,8 @@ impl Engine {
     /// Handles the completions that may run callbacks. The end of one transfer may start another
     /// that completes at once, so the list may grow meanwhile.
     fn complete_late(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        while let Some(token) = self.late.pop_front() {
-            self.events += 1;
+        while let Some(token) = self.taken.late.pop_front() {
+            self.taken.events += 1;
             match token {
                 Token::Transfer(ticket) => self.transferred(bridge, ticket)?,
                 Token::Incoming(at) => self.received_piece(bridge, at)?,
@@ -349,52 +307,44 @@ impl Engine {
         Ok(())
     }
 
-    /// The packet that was received at a place of the ring, which is filled again when what hurries
-    /// is done.
-    fn taken_from_ring(&mut self, bridge: &Bridge, at: u32, length: usize) -> Packet {
-        let spare = self.spare.pop().unwrap_or_else(|| bridge.fresh());
-        let mut packet = core::mem::replace(&mut self.ring[at as usize], spare);
-        self.bare.push(at);
-        packet.set_length(length);
-        packet
-    }
-
     /// A packet is here: counts the credits it brings.
     fn arrived(&mut self, bridge: &Bridge, source: u32, packet: Packet) -> Result<(), Broken> {
-        self.received += 1;
+        self.taken.received += 1;
         count_inside(&bridge.counts.packets_received, 1);
         let arrived = self.channels[source as usize].arrive(packet, &self.settings.limits);
         match arrived.map_err(|v| broken(source, v))? {
             Some(packet) => self.put_aside(bridge, packet),
-            None if self.ripe.back() == Some(&source) => {}
-            None => self.ripe.push_back(source),
+            None if self.taken.ripe.back() == Some(&source) => {}
+            None => self.taken.ripe.push_back(source),
         }
         Ok(())
     }
 
     /// Handles the packets whose turn it is.
     fn handle_ripe(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        while let Some(source) = self.ripe.pop_front() {
+        while let Some(source) = self.taken.ripe.pop_front() {
             while let Some(packet) = self.channels[source as usize].take_next() {
                 self.handle(bridge, source, &packet)?;
                 self.channels[source as usize].handled();
                 self.put_aside(bridge, packet);
             }
-            if self.channels[source as usize].owes(&self.settings.limits) && !self.owing.contains(&source) {
-                self.owing.push(source);
+            if self.channels[source as usize].owes(&self.settings.limits) {
+                self.outgoing.owe(source);
             }
         }
         Ok(())
     }
 
-    /// Keeps a packet for the ring, or for sending; that needs no lock.
+    /// Keeps a packet in the ring, or else in the bridge.
     fn put_aside(&mut self, bridge: &Bridge, packet: Packet) {
-        if self.spare.len() < self.ring.len() { self.spare.push(packet) } else { bridge.recycle(packet) }
+        if let Some(packet) = self.ring.put_aside(packet) {
+            bridge.recycle(packet);
+        }
     }
 
     /// Whether nothing of this rank is under way.
     fn is_drained(&self) -> bool {
-        self.waiting.is_empty() && self.sending.is_empty() && self.incoming.is_empty() && self.serving == 0
+        self.outgoing.waiting.is_empty() && self.outgoing.is_empty() && self.blocks.is_empty()
     }
 
     /// Waits for the last packets and closes the fabric. After the quiescence that all ranks have
@@ -411,13 +361,13 @@ impl Engine {
                 }
                 poll_policy.after(events);
             }
-            let expected = self.fabric.complete(&self.sent_to)?;
-            while self.received < expected || !self.sending.is_empty() {
+            let expected = self.fabric.complete(self.outgoing.sent_to())?;
+            while self.taken.received < expected || !self.outgoing.is_empty() {
                 let events = self.look(bridge)?;
                 poll_policy.after(events);
             }
-            (0..self.ring.len() as u32).try_for_each(|at| self.fabric.cancel(Token::Ring(at).pack()))?;
-            while self.cancelled < self.ring.len() {
+            self.ring.cancel(&mut *self.fabric)?;
+            while !self.ring.has_ended() {
                 self.take_in(bridge)?;
             }
         }

@@ -13,30 +13,53 @@
 //! * A copy into packets for middle sizes: twice the memory traffic.
 
 use super::collective::own;
+use super::tokens::TokenTable;
 use super::{Broken, Engine, Token};
 use crate::bridge::{Bridge, INLINE, count, lock};
 use crate::fabric::FabricLane;
 use crate::packet::{PacketAnnounced, PacketFrame, Received, Verb};
 use crate::slots::{Transfer, TransferKind};
 use crate::table::{Arrival, Done, code};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// Transfers with one rank.
 #[derive(Debug, Default)]
-pub struct Flow {
+struct Flow {
     flying: u32,
     waiting: VecDeque<u32>,
 }
 
 /// A block that is being received.
 #[derive(Debug)]
-pub struct Incoming {
+struct Incoming {
     arrival: Arrival,
     done: Done,
     /// MPI messages that have not completed.
     left: u64,
     /// For a refused block: where its pieces go, and which comes next.
     drain: Option<(Box<[u8]>, u64)>,
+}
+
+/// The blocks that are under way. Only the engine writes it.
+pub(super) struct BlockTransfers {
+    /// Transfers that this rank has begun, by the other rank.
+    flows: HashMap<u32, Flow>,
+    incoming: TokenTable<Incoming>,
+    /// MPI messages that serve gets of other ranks.
+    pub(super) serving: u32,
+}
+
+impl BlockTransfers {
+    /// None.
+    pub(super) fn new() -> Self {
+        Self { flows: HashMap::new(), incoming: TokenTable::new(), serving: 0 }
+    }
+
+    /// Whether no block comes in and none is served. Transfers that this rank has begun are left
+    /// out: the quiescence of all ranks has counted them.
+    pub(super) fn is_empty(&self) -> bool {
+        self.incoming.is_empty() && self.serving == 0
+    }
 }
 
 /// The tag of a block or put, and of a get.
@@ -62,7 +85,7 @@ impl Engine {
     /// Starts a transfer, or lets it wait for others with the same rank.
     pub(super) fn start(&mut self, bridge: &Bridge, ticket: u32) -> Result<(), Broken> {
         let Some(peer) = lock(&bridge.slots).get(ticket).map(|t| t.peer) else { return Ok(()) };
-        let flow = self.flows.entry(peer).or_default();
+        let flow = self.blocks.flows.entry(peer).or_default();
         if flow.flying >= self.settings.flights {
             flow.waiting.push_back(ticket);
             return Ok(());
@@ -107,7 +130,7 @@ impl Engine {
                     {
                         // Done at once; it still counts as a completion, so that callbacks keep to
                         // the look.
-                        self.late.push_back(Token::Transfer(ticket));
+                        self.taken.late.push_back(Token::Transfer(ticket));
                     }
                     _ => {}
                 }
@@ -175,13 +198,13 @@ impl Engine {
             count(&bridge.counts.ended, 1);
             return Ok(());
         }
-        let flow = self.flows.entry(peer).or_default();
+        let flow = self.blocks.flows.entry(peer).or_default();
         flow.flying -= 1;
         let next = flow.waiting.pop_front();
         if next.is_some() {
             flow.flying += 1;
         } else if flow.flying == 0 {
-            self.flows.remove(&peer);
+            self.blocks.flows.remove(&peer);
         }
         done.notify(status);
         count(&bridge.counts.ended, 1);
@@ -199,10 +222,10 @@ impl Engine {
         let Some(into) = into else {
             let size = self.piece(arrival.bytes, 0).1;
             let drain = Some((vec![0; size].into(), 0));
-            let at = self.incoming.put(Incoming { arrival, done, left, drain });
+            let at = self.blocks.incoming.put(Incoming { arrival, done, left, drain });
             return self.drain(at);
         };
-        let at = self.incoming.put(Incoming { arrival, done, left, drain: None });
+        let at = self.blocks.incoming.put(Incoming { arrival, done, left, drain: None });
         for index in 0..left {
             let (start, length) = self.piece(arrival.bytes, index);
             let token = Token::Incoming(at).pack();
@@ -227,7 +250,7 @@ impl Engine {
     /// Receives the next piece of a block without a destination.
     fn drain(&mut self, at: u32) -> Result<(), Broken> {
         let chunk = self.settings.chunk;
-        let Some(Incoming { arrival, drain: Some((buffer, next)), .. }) = self.incoming.get(at) else {
+        let Some(Incoming { arrival, drain: Some((buffer, next)), .. }) = self.blocks.incoming.get(at) else {
             return Ok(());
         };
         let length = (arrival.bytes - *next * chunk).min(chunk) as usize;
@@ -248,14 +271,16 @@ impl Engine {
 
     /// A piece of a block has come in.
     pub(super) fn received_piece(&mut self, bridge: &Bridge, at: u32) -> Result<(), Broken> {
-        let Some(incoming) = self.incoming.get(at) else {
+        let Some(incoming) = self.blocks.incoming.get(at) else {
             return Err(Broken("a block completes twice".into()));
         };
         incoming.left -= 1;
         if incoming.left > 0 {
             return if incoming.drain.is_some() { self.drain(at) } else { Ok(()) };
         }
-        let Some(Incoming { arrival, done, drain, .. }) = self.incoming.take(at) else { return Ok(()) };
+        let Some(Incoming { arrival, done, drain, .. }) = self.blocks.incoming.take(at) else {
+            return Ok(());
+        };
         if drain.is_none() {
             done.notify(code::OK);
         }
@@ -321,7 +346,7 @@ impl Engine {
                     Token::Served.pack(),
                 )?
             };
-            self.serving += u32::from(!done);
+            self.blocks.serving += u32::from(!done);
         }
         Ok(())
     }

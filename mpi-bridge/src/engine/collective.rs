@@ -4,7 +4,8 @@ use super::{Broken, Engine};
 use crate::bridge::Bridge;
 use crate::packet::{PacketFrame, Verb};
 use crate::table::{Done, IdleFn, code};
-use crate::wave::{Sums, WaveOperation, WaveStep};
+use crate::wave::{Sums, WaveOperation, WaveStep, Waves};
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -28,18 +29,41 @@ impl CollectivePending {
     }
 }
 
-impl Engine {
+/// The collective operations that were begun here, and the waves that end them. Only the engine
+/// writes it.
+pub(super) struct CollectiveQueue {
+    pub(super) waves: Waves,
+    /// The operations, in the order in which they were begun.
+    pending: VecDeque<CollectivePending>,
+}
+
+impl CollectiveQueue {
+    /// None, at rank `rank` of `ranks`.
+    pub(super) fn new(rank: u32, ranks: u32) -> Self {
+        Self { waves: Waves::new(rank, ranks), pending: VecDeque::new() }
+    }
+
     pub(super) fn begin(&mut self, pending: CollectivePending) {
         self.waves.begin(pending.operation);
         self.pending.push_back(pending);
     }
 
+    /// Whether no wave waits for this rank.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.pending.is_empty() || self.waves.wants().is_none()
+    }
+
+    /// Whether a wave waits for this rank, and this rank is ready for it.
+    fn is_ready(&self) -> bool {
+        self.waves.wants().is_some() && self.pending.front().is_some_and(CollectivePending::is_ready)
+    }
+}
+
+impl Engine {
     /// Lets waves rise as long as this rank is ready for them. A rank alone passes one wave per
     /// look, so that a quiescence that is not reached does not keep the look from ending.
     pub(super) fn collectives(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        let ready =
-            self.waves.wants().is_some() && self.pending.front().is_some_and(CollectivePending::is_ready);
-        if !ready {
+        if !self.collective.is_ready() {
             return Ok(());
         }
         let c = &bridge.counts;
@@ -48,7 +72,7 @@ impl Engine {
         // the sums of the next wave differ.
         let (sent, handled) =
             (c.sent() + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
-        match self.waves.ready(sent, handled) {
+        match self.collective.waves.ready(sent, handled) {
             Some(WaveStep::Up(parent, sums)) => rise(bridge, parent, sums),
             Some(WaveStep::Down(ends)) => self.verdict(bridge, ends)?,
             Some(WaveStep::Disagree) => {
@@ -61,12 +85,13 @@ impl Engine {
 
     /// The verdict on the current wave is here: tells the children, and ends the operation.
     pub(super) fn verdict(&mut self, bridge: &Bridge, ends: bool) -> Result<(), Broken> {
-        self.events += 1;
-        for child in self.waves.children() {
+        self.taken.events += 1;
+        for child in self.collective.waves.children() {
             own(bridge, child, &PacketFrame::plain(Verb::Down, u16::from(ends), 0));
         }
-        if self.waves.down(ends).is_some() {
+        if self.collective.waves.down(ends).is_some() {
             let pending = self
+                .collective
                 .pending
                 .pop_front()
                 .ok_or_else(|| Broken("an operation ends that was not begun".into()))?;

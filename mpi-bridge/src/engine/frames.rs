@@ -11,14 +11,14 @@ impl Engine {
     pub(super) fn handle(&mut self, bridge: &Bridge, source: u32, packet: &Packet) -> Result<(), Broken> {
         for frame in packet.frames() {
             let frame = frame.ok_or_else(|| Broken(format!("a frame from rank {source} makes no sense")))?;
-            self.events += 1;
+            self.taken.events += 1;
             match frame.verb {
                 Verb::Message => message(bridge, source, &frame),
                 Verb::Put => self.put(bridge, source, &frame)?,
                 Verb::Get => self.serve(bridge, source, &frame)?,
                 Verb::Got => self.got(bridge, source, &frame)?,
                 Verb::Ended => self.notified(bridge, source, &frame)?,
-                Verb::Up => self.waves.up(sums(&frame)),
+                Verb::Up => self.collective.waves.up(sums(&frame)),
                 Verb::Down => self.verdict(bridge, frame.number == 1)?,
             }
         }
