@@ -157,7 +157,8 @@ impl Probe {
     fn start(table: &'static BridgeTable) -> Probe {
         let (config, mut bridge) = (BridgeConfig::default(), ptr::null());
         // SAFETY: both outlive the call.
-        let result = table.init.map_or(code::ABI, |init| unsafe { init(&raw const config, &raw mut bridge) });
+        let result =
+            table.setup.init.map_or(code::ABI, |init| unsafe { init(&raw const config, &raw mut bridge) });
         if result != code::OK {
             std::process::exit(1);
         }
@@ -165,21 +166,21 @@ impl Probe {
         let first = (REPORT, reported as unsafe extern "C" fn(*mut c_void, *const BridgeMessage));
         for (number, handler) in [first, (ENOUGH, enough), (MEASURE, asked), (MEASURED, answered)] {
             // SAFETY: the bridge was made and is not open; the functions stay.
-            unsafe { (table.handle)(bridge, number, Some(handler), ptr::null_mut()) };
+            unsafe { (table.setup.handle)(bridge, number, Some(handler), ptr::null_mut()) };
         }
         // SAFETY: as above.
-        unsafe { (table.open)(bridge) };
+        unsafe { (table.setup.open)(bridge) };
         probe
     }
 
     fn rank(&self) -> u32 {
         // SAFETY: the bridge is open.
-        unsafe { (self.table.rank)(self.bridge) }
+        unsafe { (self.table.setup.rank)(self.bridge) }
     }
 
     fn ranks(&self) -> u32 {
         // SAFETY: the bridge is open.
-        unsafe { (self.table.ranks)(self.bridge) }
+        unsafe { (self.table.setup.ranks)(self.bridge) }
     }
 
     /// What an answer of the bridge means.
@@ -188,7 +189,7 @@ impl Probe {
             return Ok(());
         }
         // SAFETY: every code has a constant string.
-        let text = unsafe { CStr::from_ptr((self.table.error_text)(code)) };
+        let text = unsafe { CStr::from_ptr((self.table.reports.error_text)(code)) };
         Err(CommandFailure::own(format!("rank {}: {}", self.rank(), text.to_string_lossy())))
     }
 
@@ -222,7 +223,7 @@ impl Probe {
         let piece = BridgePiece { bytes: bytes.as_ptr().cast(), length: bytes.len() as u64 };
         // SAFETY: the bridge is open, and copies the piece.
         self.until_accepted(|| unsafe {
-            (self.table.send)(self.bridge, to, number, &raw const piece, 1, ptr::null(), 0, 0)
+            (self.table.traffic.send)(self.bridge, to, number, &raw const piece, 1, ptr::null(), 0, 0)
         })
     }
 
@@ -235,7 +236,7 @@ impl Probe {
         // error of `until` leaves the word behind, but then this process ends without calling the
         // bridge again, and only its calls write the word.
         self.until_accepted(|| unsafe {
-            (self.table.put)(
+            (self.table.traffic.put)(
                 self.bridge,
                 to,
                 bytes.as_ptr().cast(),
@@ -282,13 +283,13 @@ impl Probe {
 
     fn barrier(&self) -> Result<(), CommandFailure> {
         // SAFETY: the bridge is open, and every rank comes here as often.
-        self.result(unsafe { (self.table.wait_barrier)(self.bridge) })
+        self.result(unsafe { (self.table.collective.wait_barrier)(self.bridge) })
     }
 
     /// Takes the bridge down, with all ranks.
     fn end(self) -> Result<(), CommandFailure> {
         // SAFETY: the bridge is open, no other thread calls it, and no call follows this one.
-        let answer = unsafe { (self.table.finalize)(self.bridge) };
+        let answer = unsafe { (self.table.collective.finalize)(self.bridge) };
         self.result(answer)
     }
 }

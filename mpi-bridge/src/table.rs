@@ -4,6 +4,8 @@
 //! take the types from here and the table from the shared library.
 
 mod calls;
+#[cfg(test)]
+mod layout;
 
 pub use calls::{finish_table, table_of};
 
@@ -215,7 +217,8 @@ pub struct BridgeCounters {
 
 type End = crate::bridge::Bridge;
 
-/// `struct gangway_bridge_table`.
+/// `struct gangway_bridge_table`. The groups lie in it as the header's functions do, one after the
+/// other; [`table_of`] writes it once, and callers read it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the header has the functions' meaning")]
@@ -223,12 +226,32 @@ pub struct BridgeTable {
     pub abi: u32,
     pub size: u32,
     pub implementation: *const c_char,
+    pub setup: SetupFunctions,
+    pub traffic: TrafficFunctions,
+    pub progress: unsafe extern "C" fn(*const End) -> c_int,
+    pub collective: CollectiveFunctions,
+    pub reports: ReportFunctions,
+    pub abort: unsafe extern "C" fn(*const End, *const c_char),
+}
+
+/// What makes a bridge, says what its ranks are and readies it for messages.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the header has the functions' meaning")]
+pub struct SetupFunctions {
     pub init: Option<unsafe extern "C" fn(*const BridgeConfig, *mut *const End) -> c_int>,
     pub rank: unsafe extern "C" fn(*const End) -> u32,
     pub ranks: unsafe extern "C" fn(*const End) -> u32,
     pub most_bytes: unsafe extern "C" fn(*const End) -> u64,
     pub handle: unsafe extern "C" fn(*const End, u32, Option<HandlerFn>, *mut c_void) -> c_int,
     pub open: unsafe extern "C" fn(*const End) -> c_int,
+}
+
+/// What sends messages, takes blocks and reaches memory of other ranks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the header has the functions' meaning")]
+pub struct TrafficFunctions {
     pub send: unsafe extern "C" fn(
         *const End,
         u32,
@@ -248,14 +271,26 @@ pub struct BridgeTable {
         unsafe extern "C" fn(*const End, u32, *mut c_void, u64, u64, Option<DoneFn>, *mut c_void) -> c_int,
     pub copy: unsafe extern "C" fn(*const End, u32, *mut c_void, u64, u64, c_int) -> c_int,
     pub flush: unsafe extern "C" fn(*const End) -> c_int,
-    pub progress: unsafe extern "C" fn(*const End) -> c_int,
+}
+
+/// What all ranks call together.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the header has the functions' meaning")]
+pub struct CollectiveFunctions {
     pub barrier: unsafe extern "C" fn(*const End, Option<DoneFn>, *mut c_void) -> c_int,
     pub quiet: unsafe extern "C" fn(*const End, Option<IdleFn>, *mut c_void, Option<DoneFn>) -> c_int,
     pub wait_barrier: unsafe extern "C" fn(*const End) -> c_int,
     pub wait_quiet: unsafe extern "C" fn(*const End, Option<IdleFn>, *mut c_void) -> c_int,
     pub finalize: unsafe extern "C" fn(*const End) -> c_int,
+}
+
+/// What the bridge says about itself.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the header has the functions' meaning")]
+pub struct ReportFunctions {
     pub counters: unsafe extern "C" fn(*const End, *mut BridgeCounters),
     pub waiting: unsafe extern "C" fn(*const End, u32) -> u64,
     pub error_text: unsafe extern "C" fn(c_int) -> *const c_char,
-    pub abort: unsafe extern "C" fn(*const End, *const c_char),
 }

@@ -1,8 +1,8 @@
 //! The functions of the table: each converts its arguments and calls [`Bridge`].
 
 use super::{
-    ABI, Arrival, BridgeBlock, BridgeConfig, BridgeCounters, BridgePiece, BridgeTable, Done, DoneFn,
-    HandlerFn, IdleFn, code,
+    ABI, Arrival, BridgeBlock, BridgeConfig, BridgeCounters, BridgePiece, BridgeTable, CollectiveFunctions,
+    Done, DoneFn, HandlerFn, IdleFn, ReportFunctions, SetupFunctions, TrafficFunctions, code,
 };
 use crate::bridge::{Bridge, BridgeAnswer};
 use crate::wave::WaveOperation;
@@ -282,28 +282,11 @@ pub fn table_of(implementation: &'static CStr) -> BridgeTable {
         abi: ABI,
         size: size_of::<BridgeTable>() as u32,
         implementation: implementation.as_ptr(),
-        init: None,
-        rank,
-        ranks,
-        most_bytes,
-        handle,
-        open,
-        send,
-        accept,
-        refuse,
-        put,
-        get,
-        copy,
-        flush,
+        setup: SetupFunctions { init: None, rank, ranks, most_bytes, handle, open },
+        traffic: TrafficFunctions { send, accept, refuse, put, get, copy, flush },
         progress,
-        barrier,
-        quiet,
-        wait_barrier,
-        wait_quiet,
-        finalize,
-        counters,
-        waiting,
-        error_text,
+        collective: CollectiveFunctions { barrier, quiet, wait_barrier, wait_quiet, finalize },
+        reports: ReportFunctions { counters, waiting, error_text },
         abort,
     }
 }
@@ -313,5 +296,7 @@ pub fn finish_table(
     implementation: &'static CStr,
     init: unsafe extern "C" fn(*const BridgeConfig, *mut *const Bridge) -> c_int,
 ) -> BridgeTable {
-    BridgeTable { init: Some(init), ..table_of(implementation) }
+    let mut table = table_of(implementation);
+    table.setup.init = Some(init);
+    table
 }

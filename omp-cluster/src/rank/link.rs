@@ -81,7 +81,7 @@ impl Cluster {
         let mut counters = BridgeCounters::default();
         if let Some(_inside) = self.enter() {
             // SAFETY: the bridge is open; a valid out pointer.
-            unsafe { (self.table.counters)(self.bridge, &raw mut counters) };
+            unsafe { (self.table.reports.counters)(self.bridge, &raw mut counters) };
         }
         (counters.messages_sent, counters.messages_handled, counters.transfers)
     }
@@ -122,7 +122,7 @@ impl Cluster {
 
     fn failure(&self, code: c_int) -> DeviceFailure {
         // SAFETY: the function answers every code with a constant string.
-        let text = unsafe { CStr::from_ptr((self.table.error_text)(code)) };
+        let text = unsafe { CStr::from_ptr((self.table.reports.error_text)(code)) };
         DeviceFailure(text.to_string_lossy().into_owned().into())
     }
 
@@ -151,7 +151,7 @@ impl Cluster {
         let pieces = pieces.map(|b| BridgePiece { bytes: b.as_ptr().cast(), length: b.len() as u64 });
         // SAFETY: the bridge is open, and copies the pieces.
         let send = || unsafe {
-            (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), N as u32, ptr::null(), 0, flags)
+            (self.table.traffic.send)(self.bridge, to, verb, pieces.as_ptr(), N as u32, ptr::null(), 0, flags)
         };
         self.until_accepted(&send)
     }
@@ -172,7 +172,8 @@ impl Cluster {
         let head = bytes(words);
         let piece = BridgePiece { bytes: head.as_ptr().cast(), length: head.len() as u64 };
         // SAFETY: the bridge is open, and copies the piece; the block as the caller says.
-        let send = || unsafe { (self.table.send)(self.bridge, to, verb, &raw const piece, 1, block, 1, 0) };
+        let send =
+            || unsafe { (self.table.traffic.send)(self.bridge, to, verb, &raw const piece, 1, block, 1, 0) };
         self.until_accepted(&send)
     }
 
@@ -192,7 +193,8 @@ impl Cluster {
         context: *mut c_void,
     ) -> Result<(), DeviceFailure> {
         // SAFETY: as the caller says.
-        let accept = || unsafe { (self.table.accept)(self.bridge, block, into.cast(), Some(done), context) };
+        let accept =
+            || unsafe { (self.table.traffic.accept)(self.bridge, block, into.cast(), Some(done), context) };
         let Some(_inside) = self.enter() else { return Err(parted()) };
         match undisturbed(accept) {
             code::OK => Ok(()),
@@ -279,8 +281,9 @@ impl Cluster {
             let (here, there, size) =
                 (here.wrapping_add(at).cast(), (there + at) as u64, PART.min(size - at) as u64);
             // SAFETY: the bridge is open; the memory as the caller says.
-            undisturbed(|| unsafe { (self.table.copy)(self.bridge, rank, here, there, size, writes.into()) })
-                == code::OK
+            undisturbed(|| unsafe {
+                (self.table.traffic.copy)(self.bridge, rank, here, there, size, writes.into())
+            }) == code::OK
         })
     }
 
@@ -307,7 +310,15 @@ impl Cluster {
         let context = context(rank, ticket);
         // SAFETY: as the caller says.
         let put = || unsafe {
-            (self.table.put)(self.bridge, rank, from.cast(), to as u64, size as u64, Some(done), context)
+            (self.table.traffic.put)(
+                self.bridge,
+                rank,
+                from.cast(),
+                to as u64,
+                size as u64,
+                Some(done),
+                context,
+            )
         };
         match self.until_accepted(&put) {
             Ok(()) => Ok(ticket),
@@ -340,7 +351,15 @@ impl Cluster {
         let context = context(rank, ticket);
         // SAFETY: as the caller says.
         let get = || unsafe {
-            (self.table.get)(self.bridge, rank, to.cast(), from as u64, size as u64, Some(done), context)
+            (self.table.traffic.get)(
+                self.bridge,
+                rank,
+                to.cast(),
+                from as u64,
+                size as u64,
+                Some(done),
+                context,
+            )
         };
         self.until_accepted(&get).map(|()| ticket).inspect_err(|_| self.give_up(ticket))
     }

@@ -103,7 +103,7 @@ fn join(table: &BridgeTable, dedicated: bool) -> Option<*const Bridge> {
     };
     let mut bridge = ptr::null();
     // SAFETY: the configuration and what it points to outlive the call.
-    let result = unsafe { (table.init?)(&raw const config, &raw mut bridge) };
+    let result = unsafe { (table.setup.init?)(&raw const config, &raw mut bridge) };
     (result == code::OK).then_some(bridge)
 }
 
@@ -162,7 +162,7 @@ fn refuse(speaks: bool, why: &str) -> ! {
 
 fn begin(table: &'static BridgeTable, bridge: *const Bridge, mode: ClusterMode, dedicated: bool) -> Started {
     // SAFETY: the bridge was just made.
-    let (rank, ranks) = unsafe { ((table.rank)(bridge), (table.ranks)(bridge)) };
+    let (rank, ranks) = unsafe { ((table.setup.rank)(bridge), (table.setup.ranks)(bridge)) };
     let spmd = mode == ClusterMode::Spmd;
     if ranks > link::MOST_RANKS {
         refuse(rank == 0, &format!("{ranks} ranks are more than {}", link::MOST_RANKS));
@@ -196,10 +196,10 @@ fn begin(table: &'static BridgeTable, bridge: *const Bridge, mode: ClusterMode, 
         for (number, handler) in
             serve::HANDLERS.into_iter().chain(object::wire::HANDLERS).chain(gpus::HANDLERS)
         {
-            (table.handle)(bridge, number, Some(handler), ptr::null_mut());
+            (table.setup.handle)(bridge, number, Some(handler), ptr::null_mut());
         }
-        (table.open)(bridge);
-        (table.quiet)(bridge, Some(is_idle), ptr::null_mut(), Some(all_are_through));
+        (table.setup.open)(bridge);
+        (table.collective.quiet)(bridge, Some(is_idle), ptr::null_mut(), Some(all_are_through));
     }
     gpus::count_all(cluster);
     exit::call(at_exit);
@@ -275,7 +275,7 @@ fn part(cluster: &Cluster) {
     // `closed`.
     PARTED.store(true, Ordering::Relaxed);
     // SAFETY: no call is inside the bridge, and none will be.
-    unsafe { (cluster.table.finalize)(cluster.bridge) };
+    unsafe { (cluster.table.collective.finalize)(cluster.bridge) };
 }
 
 /// Ends all ranks with a line.
