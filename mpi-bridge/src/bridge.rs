@@ -6,6 +6,7 @@
 //! * counters: atomic;
 //! * the engine itself: only the thread inside the [`Gate`].
 
+pub(crate) mod last_line;
 mod operations;
 
 use crate::engine::{Engine, EngineOrder};
@@ -23,7 +24,6 @@ use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 /// Handler numbers are below this.
 pub const HANDLERS: usize = 1024;
@@ -31,11 +31,6 @@ pub const HANDLERS: usize = 1024;
 pub const INLINE: u64 = 2048;
 /// Transfers under way before callers are refused.
 const MOST_TRANSFERS: usize = 4096;
-/// How long the last line of a rank that aborts has for its way through the launcher. A launcher
-/// that hears of the end first may drop output that it has not passed on (MPICH's does, once in
-/// some hundred runs).
-pub(crate) const FORWARDING: Duration = Duration::from_millis(100);
-
 /// Numbers that tests make small.
 #[derive(Clone, Copy, Debug)]
 pub struct BridgeSettings {
@@ -434,8 +429,8 @@ impl Bridge {
 
     /// Prints a line and ends all ranks.
     pub fn abort(&self, why: &str) {
-        crate::start::say(&format!("rank {}: {why}", self.rank));
-        std::thread::sleep(FORWARDING);
+        last_line::say(&format!("rank {}: {why}", self.rank));
+        std::thread::sleep(last_line::FORWARDING);
         (self.aborter)();
     }
 }

@@ -4,7 +4,8 @@
 //! Every failure is one line, printed by one rank, and an error on all of them. What cannot be
 //! known before MPI runs (which rank this is) is taken from the launcher's environment.
 
-use crate::bridge::{Bridge, BridgeSettings, FORWARDING};
+use crate::bridge::last_line::{FORWARDING, say};
+use crate::bridge::{Bridge, BridgeSettings};
 use crate::fabric::Fabric;
 use crate::fabric::mpi::{MpiCalls, MpiFabric};
 use crate::near::carrier::Near;
@@ -241,15 +242,6 @@ impl SegmentRanks for MpiCalls {
         self.check(unsafe { (self.least)(&raw mut least) }).map_err(|b| b.0)?;
         Ok(least != 0)
     }
-}
-
-/// Prints `gangway: <line>; all ranks stop` by one call of the system: launchers put their own
-/// lines between the pieces of one that comes in several.
-pub(crate) fn say(line: &str) {
-    use std::io::Write;
-    let text = format!("gangway: {line}; all ranks stop\n");
-    // If the line cannot be printed, no way is left to report that.
-    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Starts the bridge over `calls`. On failure it prints the line, if it is this rank's, and gives

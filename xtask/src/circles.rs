@@ -37,7 +37,7 @@ const BOUNDS: &[CrateBounds] = &[
     bounds("placement", 1, &[]),
     bounds("device-trait", 1, &[]),
     bounds("cuda-offload", 3, &["device-trait"]),
-    bounds("mpi-bridge", 11, &[]),
+    bounds("mpi-bridge", 8, &[]),
     bounds("omp", 12, &["ult"]),
     bounds("omp-tools", 19, &["ult", "omp"]),
     bounds("omp-offload", 3, &["ult", "omp", "placement", "device-trait", "cuda-offload"]),
