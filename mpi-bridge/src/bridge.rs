@@ -4,26 +4,34 @@
 //! * outboxes: a lock each; senders and the engine;
 //! * orders and transfers: a lock each; callers and the engine;
 //! * counters: atomic;
-//! * the engine itself: only the thread inside the [`Gate`].
+//! * handlers: written before the bridge is open;
+//! * the engine itself: only the thread inside the [`Gate`](crate::gate::Gate).
 
+mod counts;
+mod gated;
 pub(crate) mod last_line;
+mod lists;
 mod operations;
+mod outboxes;
+
+pub(crate) use counts::{BridgeCounts, count, count_inside};
+pub(crate) use lists::lock;
 
 use crate::engine::{Engine, EngineOrder};
 use crate::fabric::{Broken, Fabric};
-use crate::gate::Gate;
 use crate::near::reach::Reach;
 use crate::packet::{Packet, PacketFrame, UNIT};
-use crate::pair::{Outbox, PairLimits};
+use crate::pair::{Full, PairLimits};
 use crate::progress::Napping;
 use crate::slots::TransferSlots;
 use crate::table::{BridgeConfig, BridgeCounters, HandlerFn, code};
-use std::cell::{Cell, UnsafeCell};
+use gated::{Entered, Gated};
+use lists::{FlaggedList, PreparedTable};
+use outboxes::Outboxes;
 use std::collections::VecDeque;
 use std::ffi::{CString, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
 
 /// Handler numbers are below this.
 pub const HANDLERS: usize = 1024;
@@ -31,6 +39,7 @@ pub const HANDLERS: usize = 1024;
 pub const INLINE: u64 = 2048;
 /// Transfers under way before callers are refused.
 const MOST_TRANSFERS: usize = 4096;
+
 /// Numbers that tests make small.
 #[derive(Clone, Copy, Debug)]
 pub struct BridgeSettings {
@@ -69,19 +78,6 @@ const SET_UP: u32 = 0;
 const OPEN: u32 = 1;
 const DEAD: u32 = 2;
 
-/// A lock on its own cache lines.
-#[repr(align(128))]
-#[derive(Default)]
-struct Padded<T>(T);
-
-/// What waits for one rank.
-#[derive(Default)]
-struct WaitingMessages {
-    outbox: Mutex<Outbox>,
-    /// Something does. Stored under the lock.
-    any: AtomicBool,
-}
-
 /// One end of the bridge. See the module.
 pub struct Bridge {
     pub(crate) rank: u32,
@@ -89,86 +85,24 @@ pub struct Bridge {
     pub(crate) settings: BridgeSettings,
     pub(crate) config: BridgeConfig,
     state: AtomicU32,
-    outboxes: Box<[Padded<WaitingMessages>]>,
-    listed: Mutex<Vec<u32>>,
-    any_listed: AtomicBool,
-    orders: Mutex<Vec<EngineOrder>>,
-    any_orders: AtomicBool,
+    outboxes: Outboxes,
+    orders: FlaggedList<EngineOrder>,
     pub(crate) slots: Mutex<TransferSlots>,
     pool: Mutex<Vec<Packet>>,
-    handlers: OnceLock<Box<[Option<BridgeHandler>]>>,
-    preparing: Mutex<Vec<Option<BridgeHandler>>>,
+    handlers: PreparedTable<BridgeHandler>,
     aborter: fn(),
-    gate: Gate,
-    engine: UnsafeCell<Engine>,
+    engine: Gated<Engine>,
     pub(crate) counts: BridgeCounts,
     napping: Mutex<Option<Napping>>,
     /// Ranks whose memory is reached without them.
     pub(crate) reach: Reach,
 }
 
-// SAFETY: `engine` is only touched by the thread inside `gate` (invariant "one inside"); everything
-// else is locked, atomic or written before the bridge is shared. `config` is Sync by its own
-// argument.
-unsafe impl Sync for Bridge {}
-// SAFETY: nothing in it belongs to a thread.
-unsafe impl Send for Bridge {}
-
-/// What has happened so far. Only sums; nothing is published through them except where
-/// `engine::collective` says so.
-#[derive(Default)]
-pub(crate) struct BridgeCounts {
-    /// Messages that were left in an outbox.
-    pub(crate) left: AtomicU64,
-    /// Messages that were sent past it, inside the gate.
-    pub(crate) at_once: AtomicU64,
-    pub(crate) handled: AtomicU64,
-    pub(crate) begun: AtomicU64,
-    pub(crate) ended: AtomicU64,
-    pub(crate) packets_sent: AtomicU64,
-    pub(crate) packets_received: AtomicU64,
-    pub(crate) credit_packets: AtomicU64,
-    pub(crate) block_bytes: AtomicU64,
-    pub(crate) busy: AtomicU64,
-    pub(crate) polls: AtomicU64,
-}
-
-impl BridgeCounts {
-    /// Messages sent.
-    pub(crate) fn sent(&self) -> u64 {
-        // ORDERING: Relaxed, both; as the sums they are.
-        self.left.load(Relaxed) + self.at_once.load(Relaxed)
-    }
-}
-
-/// Adds to a counter.
-pub(crate) fn count(counter: &AtomicU64, by: u64) {
-    // ORDERING: a sum that others only read as a sum.
-    counter.fetch_add(by, Relaxed);
-}
-
-/// Adds to a counter that only the thread inside the gate writes: cheaper than [`count`].
-pub(crate) fn count_inside(counter: &AtomicU64, by: u64) {
-    // ORDERING: Relaxed; one writer at a time, ordered by the gate, and readers want a sum.
-    counter.store(counter.load(Relaxed) + by, Relaxed);
-}
-
-/// Takes a flag down, and says whether it was up. Only the thread inside the gate does.
-fn take_flag(flag: &AtomicBool) -> bool {
-    // ORDERING: Relaxed, as where it is set, in `push` and `order`: the gate and the list's lock
-    // publish. Taking it down before the list is taken loses nothing: who sets it later has listed
-    // later. The load alone is the usual case, and free.
-    flag.load(Relaxed) && flag.swap(false, Relaxed)
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-thread_local! {
-    /// Whether this thread is inside the engine, and therefore perhaps in a callback.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-}
+// Any thread may call the bridge: what is neither locked nor atomic is written before it is shared.
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Bridge>();
+};
 
 /// The result of an operation: `Err` holds one of the codes.
 pub type BridgeAnswer = Result<(), i32>;
@@ -185,18 +119,13 @@ impl Bridge {
             settings,
             config,
             state: AtomicU32::new(SET_UP),
-            outboxes: (0..ranks).map(|_| Padded::default()).collect(),
-            listed: Mutex::default(),
-            any_listed: AtomicBool::new(false),
-            orders: Mutex::default(),
-            any_orders: AtomicBool::new(false),
+            outboxes: Outboxes::new(ranks),
+            orders: FlaggedList::default(),
             slots: Mutex::new(TransferSlots::new(tickets)),
             pool: Mutex::default(),
-            handlers: OnceLock::new(),
-            preparing: Mutex::new(vec![None; HANDLERS]),
+            handlers: PreparedTable::new(HANDLERS),
             aborter: fabric.aborter(),
-            gate: Gate::default(),
-            engine: UnsafeCell::new(Engine::new(fabric, &settings)),
+            engine: Gated::new(Engine::new(fabric, &settings)),
             counts: BridgeCounts::default(),
             napping: Mutex::default(),
             reach: Reach::default(),
@@ -224,17 +153,14 @@ impl Bridge {
         if self.state.load(Relaxed) != SET_UP {
             return Err(code::STATE);
         }
-        let mut list = lock(&self.preparing);
-        *list.get_mut(number as usize).ok_or(code::ARGUMENT)? = Some(BridgeHandler { call, context });
-        Ok(())
+        self.handlers.prepare(number as usize, BridgeHandler { call, context }).ok_or(code::ARGUMENT)
     }
 
     /// Begins to receive, and starts the thread for progress if there is to be one. The bridge must
     /// outlive that thread, which [`Bridge::stop`] ends.
     pub fn open(&self) -> BridgeAnswer {
-        let handlers = core::mem::take(&mut *lock(&self.preparing)).into();
-        self.handlers.set(handlers).map_err(|_| code::STATE)?;
-        let opened = self.inside(|engine| engine.open(self));
+        self.handlers.finish().ok_or(code::STATE)?;
+        let opened = self.engine.wait_and_work(|engine| engine.open(self));
         opened.map_err(|why| self.fail(code::MPI, &why.0))?;
         // ORDERING: Release pairs with the Acquire in `is_open`: a thread that sees OPEN sees the
         // handlers.
@@ -260,7 +186,7 @@ impl Bridge {
     }
 
     pub(crate) fn handler(&self, number: u16) -> Option<BridgeHandler> {
-        *self.handlers.get()?.get(usize::from(number))?
+        self.handlers.get(usize::from(number))
     }
 
     /// An empty packet.
@@ -286,108 +212,64 @@ impl Bridge {
         must: bool,
         counter: Option<&AtomicU64>,
     ) -> Result<bool, i32> {
-        let WaitingMessages { outbox, any } = &self.outboxes[to as usize].0;
-        let mut outbox = lock(outbox);
-        let Ok(full) = outbox.push(frame, &self.settings.limits, must, || self.fresh()) else {
+        let pushed = self.outboxes.push(to, frame, &self.settings.limits, must, counter, || self.fresh());
+        pushed.map_err(|Full| {
             count(&self.counts.busy, 1);
-            return Err(code::BUSY);
-        };
-        if let Some(counter) = counter {
-            count(counter, 1);
-        }
-        // ORDERING: Relaxed; `has_nothing_for` says why.
-        any.store(true, Relaxed);
-        let newly = !core::mem::replace(&mut outbox.listed, true);
-        drop(outbox);
-        if newly {
-            lock(&self.listed).push(to);
-            // ORDERING: Relaxed; the list's lock and the gate publish. A look that comes too early
-            // is repeated: `request`.
-            self.any_listed.store(true, Relaxed);
-        }
-        Ok(full)
+            code::BUSY
+        })
     }
 
     /// Does no message wait for `to`? The answer takes into account all messages that the calling
     /// thread has left there, and all messages of other threads that it has heard of.
     pub(crate) fn has_nothing_for(&self, to: u32) -> bool {
-        // ORDERING: Relaxed; a thread that has left a message, or has heard of one from the thread
-        // that left it, reads the value stored for that message, or a newer one. Nothing is read
-        // through it.
-        !self.outboxes[to as usize].0.any.load(Relaxed)
+        self.outboxes.has_nothing_for(to)
     }
 
     /// Takes the next packet for `to` out, and says whether more wait; with none left the outbox is
     /// unlisted.
     pub(crate) fn pop(&self, to: u32) -> (Option<Packet>, bool) {
-        let WaitingMessages { outbox, any } = &self.outboxes[to as usize].0;
-        let mut outbox = lock(outbox);
-        let packet = outbox.pop();
-        outbox.listed = !outbox.is_empty();
-        // ORDERING: Relaxed, as in `push`.
-        any.store(outbox.listed, Relaxed);
-        (packet, outbox.listed)
+        self.outboxes.pop(to)
     }
 
     /// Bytes that wait here for `rank`.
     pub fn waiting(&self, rank: u32) -> usize {
-        self.outboxes.get(rank as usize).map_or(0, |o| lock(&o.0.outbox).bytes())
+        self.outboxes.waiting(rank)
     }
 
     /// Ranks for which something waits that the engine has not taken up yet.
     pub(crate) fn take_listed(&self, into: &mut VecDeque<u32>) {
-        if take_flag(&self.any_listed) {
-            into.extend(lock(&self.listed).drain(..));
-        }
+        self.outboxes.take_listed(into);
     }
 
     pub(crate) fn take_orders(&self) -> Vec<EngineOrder> {
-        if take_flag(&self.any_orders) { core::mem::take(&mut lock(&self.orders)) } else { Vec::new() }
+        self.orders.take()
     }
 
     pub(crate) fn order(&self, order: EngineOrder) {
-        lock(&self.orders).push(order);
-        // ORDERING: as in `push`.
-        self.any_orders.store(true, Relaxed);
+        self.orders.put(order);
     }
 
     /// Has the engine take up what was brought: by this thread if no thread is inside the gate,
     /// else by the thread inside.
     fn hurry(&self) -> BridgeAnswer {
-        if self.gate.request() { self.work(Engine::hurry).map(|_| ()) } else { Ok(()) }
+        let entered = self.engine.request();
+        entered.map_or(Ok(()), |entered| self.work(entered, Engine::hurry).map(|_| ()))
     }
 
     /// Runs `work` inside the gate, which the caller has entered, and leaves; what is brought
     /// meanwhile is taken up.
-    fn work(&self, work: impl FnOnce(&mut Engine, &Self) -> Result<usize, Broken>) -> Result<usize, i32> {
-        INSIDE.set(true);
-        // SAFETY: this thread is inside the gate (invariant "one inside"), and callbacks get no
-        // reference to the engine.
-        let engine = unsafe { &mut *self.engine.get() };
-        let mut outcome = work(engine, self);
-        while outcome.is_ok() && !self.gate.leave() {
-            let more = engine.hurry(self);
-            outcome = outcome.and_then(|n| more.map(|m| n + m));
-        }
-        INSIDE.set(false);
-        // A broken engine stays locked: no thread enters again.
+    fn work(
+        &self,
+        entered: Entered<'_, Engine>,
+        work: impl FnOnce(&mut Engine, &Self) -> Result<usize, Broken>,
+    ) -> Result<usize, i32> {
+        let outcome = entered.work(|engine| work(engine, self), |engine| engine.hurry(self));
         outcome.map_err(|why| self.fail(code::MPI, &why.0))
-    }
-
-    /// Runs `work` on the engine, waiting for the gate. Only while no callback runs on this thread.
-    fn inside<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        while !self.gate.try_enter() {
-            std::thread::yield_now();
-        }
-        // SAFETY: as in `work`.
-        let result = work(unsafe { &mut *self.engine.get() });
-        while !self.gate.leave() {}
-        result
     }
 
     /// Whether the caller is in a callback of a bridge.
     fn in_callback() -> bool {
-        INSIDE.get()
+        gated::is_inside()
     }
 
     /// What has happened so far.

@@ -53,11 +53,12 @@ impl Bridge {
     /// there or the message may not leave now, by way of it. `None`: the caller leaves the message
     /// in the outbox, and asks the engine to take it up.
     fn send_at_once(&self, to: u32, frame: &PacketFrame<'_>) -> Option<BridgeAnswer> {
-        if Self::in_callback() || !self.gate.try_enter() {
+        if Self::in_callback() {
             return None;
         }
+        let entered = self.engine.try_enter()?;
         let mut answer = Ok(());
-        let outcome = self.work(|engine, bridge| {
+        let outcome = self.work(entered, |engine, bridge| {
             if engine.send_at_once(bridge, to, frame)? {
                 return Ok(1);
             }
@@ -222,7 +223,7 @@ impl Bridge {
     /// One look; see the header. In a callback it does nothing.
     pub fn progress(&self) -> Result<usize, i32> {
         self.check(0)?;
-        if self.gate.try_enter() { self.work(Engine::look) } else { Ok(0) }
+        self.engine.try_enter().map_or(Ok(0), |entered| self.work(entered, Engine::look))
     }
 
     /// Begins a collective operation.
@@ -288,7 +289,7 @@ impl Bridge {
         self.stop();
         // ORDERING: Relaxed; no other call is under way (the header's rule).
         self.state.store(DEAD, Relaxed);
-        let closed = self.inside(|engine| engine.close(self, opened));
+        let closed = self.engine.wait_and_work(|engine| engine.close(self, opened));
         closed.map_err(|why| self.fail(code::MPI, &why.0))
     }
 }
