@@ -7,24 +7,26 @@
 //! always run: no deadlock, however little room there is.
 
 use core::ops::Range;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use placement::ahead::{self, PrefetchPlan};
-use placement::directory::Directory;
-use placement::forecast::{Forecast, ForecastHandle};
-use placement::order::{Id, TaskOrder};
+use placement::ahead;
+use placement::forecast::ForecastHandle;
+use placement::order::Id;
 use placement::policy::PlacementPolicy;
-use placement::times::{TaskKind, TaskTimes};
+use placement::times::TaskKind;
 
 use super::GpuTime;
 use super::machine::{GpuMachine, STREAMS};
 use super::programs::GpuProgram;
 use copies::Copying;
+use events::{EventQueue, GpuEvent};
+use library::LibraryParts;
 
 mod copies;
+mod events;
 mod kernels;
+mod library;
 mod placing;
 
 /// Nanoseconds between the creation of two tasks.
@@ -100,18 +102,6 @@ pub struct GpuOutcome {
     pub mapping: Duration,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum GpuEvent {
-    /// The next task is made.
-    Make,
-    /// The task that was just placed can be launched.
-    Notified(usize),
-    /// This copy is there.
-    Copied(usize),
-    /// This kernel has ended.
-    Ended(usize),
-}
-
 /// A task on its way.
 #[derive(Clone, Default)]
 struct GpuJob {
@@ -164,23 +154,22 @@ struct GpuSimulation<'a> {
     by_id: BTreeMap<Id, usize>,
     gpus: Vec<Gpu>,
     starts: Vec<usize>,
-    directory: Directory,
-    ahead: PrefetchPlan,
-    forecast: Forecast,
-    times: TaskTimes,
-    /// A queue for each GPU, and two of tasks to be placed: one of tasks that wait for no other
-    /// task, and one of the remaining tasks.
-    order: TaskOrder,
+    library: LibraryParts,
     copies: Vec<Copying>,
-    /// Tasks that are placed and have not ended, and those of them that wait for others.
-    under_way: usize,
-    early: usize,
-    made: usize,
-    ended: usize,
-    events: BinaryHeap<Reverse<(GpuTime, u64, GpuEvent)>>,
-    serial: u64,
-    now: GpuTime,
+    counts: TaskCounts,
+    clock: EventQueue,
     outcome: GpuOutcome,
+}
+
+/// How many tasks are where on their way.
+#[derive(Default)]
+struct TaskCounts {
+    made: usize,
+    /// Tasks that are placed and have not ended.
+    under_way: usize,
+    /// Those under way that wait for others.
+    early: usize,
+    ended: usize,
 }
 
 /// Runs it to its end.
@@ -195,12 +184,11 @@ pub fn simulate<'a>(
     mapping: GpuMapping<'a>,
 ) -> GpuOutcome {
     let mut world = GpuSimulation::new(program, machine, setting, mapping);
-    world.at(0, GpuEvent::Make);
-    while let Some(Reverse((now, _, event))) = world.events.pop() {
-        world.now = now;
+    world.clock.at(0, GpuEvent::Make);
+    while let Some(event) = world.clock.next() {
         world.handle(event);
     }
-    assert_eq!(world.ended, program.tasks.len(), "every task ends");
+    assert_eq!(world.counts.ended, program.tasks.len(), "every task ends");
     world.outcome.places = world.jobs.iter().map(|job| job.gpu).collect();
     world.outcome
 }
@@ -268,28 +256,14 @@ impl<'a> GpuSimulation<'a> {
             by_id: BTreeMap::new(),
             gpus: vec![Gpu::default(); machine.gpus],
             starts: starts.collect(),
-            directory: Directory::new(),
-            ahead: PrefetchPlan::new(),
-            forecast: Forecast::new(machine.gpus),
-            times: TaskTimes::new(),
-            order: TaskOrder::new(machine.gpus + 2),
+            library: LibraryParts::new(machine.gpus),
             copies: Vec::new(),
-            under_way: 0,
-            early: 0,
-            made: 0,
-            ended: 0,
-            events: BinaryHeap::new(),
-            serial: 0,
-            now: 0,
+            counts: TaskCounts::default(),
+            clock: EventQueue::default(),
             outcome: GpuOutcome { busy: vec![0; machine.gpus], ..GpuOutcome::default() },
         };
         (0..program.sizes.len()).for_each(|datum| world.lay(datum));
         world
-    }
-
-    fn at(&mut self, time: GpuTime, event: GpuEvent) {
-        self.serial += 1;
-        self.events.push(Reverse((time, self.serial, event)));
     }
 
     fn range(&self, datum: usize) -> Range<usize> {
@@ -312,24 +286,24 @@ impl<'a> GpuSimulation<'a> {
 
     /// The next task comes to be.
     fn make(&mut self) {
-        if self.made == self.jobs.len() {
+        if self.counts.made == self.jobs.len() {
             return;
         }
-        let task = self.made;
-        self.made += 1;
-        let expected = self.times.expected(self.jobs[task].kind);
+        let task = self.counts.made;
+        self.counts.made += 1;
+        let expected = self.library.times.expected(self.jobs[task].kind);
         let before: Vec<Id> = self.jobs[task]
             .before
             .iter()
             .filter_map(|&b| self.jobs[b].id.filter(|_| self.setting.by_path))
             .collect();
         let begin = Instant::now();
-        let id = self.order.add(0, if self.setting.by_path { expected } else { 0 }, &before);
+        let id = self.library.order.add(0, if self.setting.by_path { expected } else { 0 }, &before);
         self.outcome.order += begin.elapsed();
         self.by_id.insert(id, task);
         (self.jobs[task].id, self.jobs[task].expected, self.jobs[task].is_made) = (Some(id), expected, true);
         self.wait_for_place(task);
-        self.at(self.now + CREATE, GpuEvent::Make);
+        self.clock.at(self.clock.now() + CREATE, GpuEvent::Make);
     }
 
     fn task_of(&self, id: Id) -> usize {
@@ -339,7 +313,7 @@ impl<'a> GpuSimulation<'a> {
     fn queue(&mut self, task: usize, queue: usize) {
         if let Some(id) = self.jobs[task].id {
             let begin = Instant::now();
-            self.order.push(id, queue);
+            self.library.order.push(id, queue);
             self.outcome.order += begin.elapsed();
         }
     }

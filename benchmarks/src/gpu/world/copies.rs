@@ -33,11 +33,11 @@ impl GpuSimulation<'_> {
     pub(super) fn lay(&mut self, datum: usize) {
         let Some(gpu) = self.program.lies[datum].map(|at| at % self.gpus.len()) else { return };
         let range = self.range(datum);
-        self.directory.add(gpu as DeviceNumber, &range, datum, datum, None);
-        self.directory.filled(gpu as DeviceNumber, &range, From::Nowhere);
-        self.directory.give(gpu as DeviceNumber, &range, true);
+        self.library.directory.add(gpu as DeviceNumber, &range, datum, datum, None);
+        self.library.directory.filled(gpu as DeviceNumber, &range, From::Nowhere);
+        self.library.directory.give(gpu as DeviceNumber, &range, true);
         self.gpus[gpu].used += range.len() as u64;
-        self.ahead.lies(datum, self.program.sizes[datum], gpu as DeviceNumber);
+        self.library.ahead.lies(datum, self.program.sizes[datum], gpu as DeviceNumber);
     }
 
     pub(super) fn free(&mut self, gone: &[FreedMemory]) {
@@ -50,13 +50,13 @@ impl GpuSimulation<'_> {
     pub(super) fn admit_all(&mut self, gpu: usize) {
         let most = if self.setting.prefetch { ADMITTED } else { STREAMS };
         while self.gpus[gpu].admitted.len() + self.gpus[gpu].running.len() < most
-            && let Some(id) = self.order.first(gpu)
+            && let Some(id) = self.library.order.first(gpu)
         {
             let task = self.task_of(id);
             if !self.make_room(task, gpu) {
                 return;
             }
-            self.order.remove(id);
+            self.library.order.remove(id);
             self.admit(task, gpu);
         }
     }
@@ -66,18 +66,19 @@ impl GpuSimulation<'_> {
         let device = gpu as DeviceNumber;
         let ranges: Vec<_> =
             self.jobs[task].uses.iter().map(|used| (used.datum, self.range(used.datum))).collect();
-        let (there, absent): (Vec<_>, Vec<_>) =
-            ranges.into_iter().partition(|(_, range)| self.directory.reuse(device, range, None).is_some());
+        let (there, absent): (Vec<_>, Vec<_>) = ranges
+            .into_iter()
+            .partition(|(_, range)| self.library.directory.reuse(device, range, None).is_some());
         let need: u64 = absent.iter().map(|(_, range)| range.len() as u64).sum();
         if !self.evict(gpu, need) {
             for (_, range) in there {
-                let gone = self.directory.give(device, &range, false);
+                let gone = self.library.directory.give(device, &range, false);
                 self.free(&gone);
             }
             return false;
         }
         for (datum, range) in absent {
-            self.directory.add(device, &range, datum, datum, None);
+            self.library.directory.add(device, &range, datum, datum, None);
         }
         self.gpus[gpu].used += need;
         true
@@ -86,10 +87,10 @@ impl GpuSimulation<'_> {
     /// So many bytes are free there, or will be.
     fn evict(&mut self, gpu: usize, need: u64) -> bool {
         while self.gpus[gpu].used + need > self.machine.memory {
-            match self.directory.victim(gpu as DeviceNumber) {
+            match self.library.directory.victim(gpu as DeviceNumber) {
                 Eviction::Gone(block) => {
                     self.free(&[block]);
-                    self.ahead.gone(block.device, block.block);
+                    self.library.ahead.gone(block.device, block.block);
                     self.outcome.evicted += 1;
                 }
                 Eviction::Save(save) => {
@@ -130,7 +131,8 @@ impl GpuSimulation<'_> {
 
     /// Copies of the task's data set out, of those that are written.
     pub(super) fn enter(&mut self, task: usize) {
-        let (gpu, path) = (self.jobs[task].gpu, self.jobs[task].id.map_or(0, |id| self.order.path(id)));
+        let (gpu, path) =
+            (self.jobs[task].gpu, self.jobs[task].id.map_or(0, |id| self.library.order.path(id)));
         for at in 0..self.jobs[task].uses.len() {
             let job = &mut self.jobs[task];
             let is_written = job.writers[at].is_none_or(|writer| writer == usize::MAX);
@@ -148,7 +150,7 @@ impl GpuSimulation<'_> {
         let job = &self.jobs[task];
         let has_entered = job.uses.iter().zip(&job.entered).all(|(used, entered)| *entered || !used.reads);
         if let Some(handle) = job.handle.filter(|_| job.missing == 0 && has_entered) {
-            self.forecast.brought(handle);
+            self.library.forecast.brought(handle);
         }
     }
 
@@ -159,17 +161,20 @@ impl GpuSimulation<'_> {
             self.jobs[task].missing += 1;
             return;
         }
-        if self.directory.has(gpu as DeviceNumber, &range) {
+        if self.library.directory.has(gpu as DeviceNumber, &range) {
             return;
         }
-        let used =
-            self.directory.reuse(gpu as DeviceNumber, &range, Some(&self.machine)).expect("it has its place");
+        let used = self
+            .library
+            .directory
+            .reuse(gpu as DeviceNumber, &range, Some(&self.machine))
+            .expect("it has its place");
         let from = match used.from {
             From::Device(other, _) => Some(other as usize),
             From::Host => None,
             From::Nowhere => unreachable!("it is not valid there"),
         };
-        assert!(from.is_some() || !self.directory.is_stale(&range), "the host's bytes are old");
+        assert!(from.is_some() || !self.library.directory.is_stale(&range), "the host's bytes are old");
         self.gpus[gpu].filling.insert(datum, vec![task]);
         self.jobs[task].missing += 1;
         self.ask(Copying {
@@ -205,7 +210,7 @@ impl GpuSimulation<'_> {
                 _ => 2,
             };
             self.outcome.moved[way] += bytes;
-            self.at(self.now + self.machine.copy(from, to, bytes), GpuEvent::Copied(at));
+            self.clock.at(self.clock.now() + self.machine.copy(from, to, bytes), GpuEvent::Copied(at));
         }
     }
 
@@ -224,14 +229,14 @@ impl GpuSimulation<'_> {
         self.copies[copy].is_over = true;
         match (&self.copies[copy].what, to) {
             (CopyEvent::Save(save), _) => {
-                let gone = self.directory.saved(save);
-                self.ahead.saved(self.starts.partition_point(|&start| start <= save.host.start) - 1);
+                let gone = self.library.directory.saved(save);
+                self.library.ahead.saved(self.starts.partition_point(|&start| start <= save.host.start) - 1);
                 self.free(&gone);
             }
             (&CopyEvent::Fill(datum, from), Some(gpu)) => {
                 let range = self.range(datum);
-                let mut gone = self.directory.filled(gpu as DeviceNumber, &range, from);
-                gone.extend(self.directory.give(gpu as DeviceNumber, &range, false));
+                let mut gone = self.library.directory.filled(gpu as DeviceNumber, &range, from);
+                gone.extend(self.library.directory.give(gpu as DeviceNumber, &range, false));
                 self.free(&gone);
                 let tasks = self.gpus[gpu].filling.remove(&datum).unwrap_or_default();
                 for task in tasks {

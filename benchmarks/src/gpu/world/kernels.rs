@@ -16,7 +16,7 @@ impl GpuSimulation<'_> {
                 .copied()
                 .filter(|&task| self.jobs[task].missing == 0 && self.jobs[task].unended == 0);
             let first = ready.min_by(|&a, &b| match (self.jobs[a].id, self.jobs[b].id) {
-                (Some(a), Some(b)) => self.order.compare(a, b),
+                (Some(a), Some(b)) => self.library.order.compare(a, b),
                 _ => a.cmp(&b),
             });
             // One that does not fit holds up those behind it: the hardware takes kernels in turn.
@@ -29,19 +29,19 @@ impl GpuSimulation<'_> {
     }
 
     fn begin(&mut self, task: usize, gpu: usize) {
-        let (now, work) = (self.now, &self.program.tasks[task]);
+        let (now, work) = (self.clock.now(), &self.program.tasks[task]);
         let of = &mut self.gpus[gpu];
         of.admitted.retain(|&other| other != task);
         of.running.push(task);
         of.filled += work.share;
         if let Some(handle) = self.jobs[task].handle {
-            self.forecast.begin(handle, now);
+            self.library.forecast.begin(handle, now);
         }
         self.jobs[task].began = now;
         if let Some(id) = self.jobs[task].id {
-            self.order.begin(id);
+            self.library.order.begin(id);
         }
-        self.at(now + LAUNCH + work.time, GpuEvent::Ended(task));
+        self.clock.at(now + LAUNCH + work.time, GpuEvent::Ended(task));
     }
 
     pub(super) fn end(&mut self, task: usize) {
@@ -52,24 +52,24 @@ impl GpuSimulation<'_> {
         of.filled -= work.share;
         of.placed -= 1;
         if let Some(handle) = self.jobs[task].handle.take() {
-            self.forecast.end(handle);
+            self.library.forecast.end(handle);
         }
-        self.under_way -= 1;
-        self.times.ended(self.jobs[task].kind, self.now - began);
-        self.outcome.busy[gpu] += self.now - began;
-        self.outcome.span = self.now;
-        self.ended += 1;
+        self.counts.under_way -= 1;
+        self.library.times.ended(self.jobs[task].kind, self.clock.now() - began);
+        self.outcome.busy[gpu] += self.clock.now() - began;
+        self.outcome.span = self.clock.now();
+        self.counts.ended += 1;
         self.jobs[task].has_ended = true;
-        self.ahead.ended(gpu as DeviceNumber, &self.jobs[task].uses);
+        self.library.ahead.ended(gpu as DeviceNumber, &self.jobs[task].uses);
         for used in &work.uses {
             let range = self.range(used.datum);
-            let gone = self.directory.give(gpu as DeviceNumber, &range, used.writes);
+            let gone = self.library.directory.give(gpu as DeviceNumber, &range, used.writes);
             self.free(&gone);
         }
         self.release(task);
         if let Some(id) = self.jobs[task].id {
             let begin = std::time::Instant::now();
-            self.order.end(id);
+            self.library.order.end(id);
             self.outcome.order += begin.elapsed();
             self.by_id.remove(&id);
         }
@@ -85,7 +85,7 @@ impl GpuSimulation<'_> {
             // Written: the mark of `enter`.
             writers.for_each(|writer| *writer = Some(usize::MAX));
             let (is_ready, is_placed) = (job.unended == 0, job.is_placed);
-            self.early -= usize::from(is_ready && is_placed);
+            self.counts.early -= usize::from(is_ready && is_placed);
             if job.is_admitted {
                 self.enter(next);
             } else if !is_placed {

@@ -50,7 +50,7 @@ impl GpuSimulation<'_> {
 
     /// Places the first tasks of a queue; false if there are none that may be placed now.
     fn place_some(&mut self, queue: usize) -> bool {
-        let first: Vec<Id> = self.order.queue(queue).take(LOOKED_AT).collect();
+        let first: Vec<Id> = self.library.order.queue(queue).take(LOOKED_AT).collect();
         let mut has_placed = false;
         for id in first {
             let task = self.task_of(id);
@@ -65,14 +65,14 @@ impl GpuSimulation<'_> {
     /// Are few enough under way?
     fn may_place(&self, task: usize) -> bool {
         let (job, gpus) = (&self.jobs[task], self.gpus.len());
-        let is_known = self.times.knows(job.kind);
+        let is_known = self.library.times.knows(job.kind);
         if self.is_fixed() || !self.setting.patient {
             true
         } else if job.unended > 0 {
-            is_known && self.early < self.setting.ahead * gpus
+            is_known && self.counts.early < self.setting.ahead * gpus
         } else {
             let of_each = if is_known { self.setting.placed } else { UNKNOWN.min(self.setting.placed) };
-            self.under_way - self.early < of_each * gpus
+            self.counts.under_way - self.counts.early < of_each * gpus
         }
     }
 
@@ -83,22 +83,25 @@ impl GpuSimulation<'_> {
 
     /// What the policy gets to know of a GPU, by a fresh forecast.
     fn view(&self, task: usize, gpu: usize, before: &[ForecastHandle]) -> View {
-        let (job, found) =
-            (&self.jobs[task], self.ahead.find(gpu as DeviceNumber, &self.jobs[task].uses, &self.machine));
-        let overflow = (self.ahead.held(gpu as DeviceNumber) + found.fresh)
+        let (job, found) = (
+            &self.jobs[task],
+            self.library.ahead.find(gpu as DeviceNumber, &self.jobs[task].uses, &self.machine),
+        );
+        let overflow = (self.library.ahead.held(gpu as DeviceNumber) + found.fresh)
             .saturating_sub(self.machine.memory)
             .min(found.fresh);
         // What goes for it is written back, or brought again.
         let evicts = if overflow > 0 { self.machine.copy(Some(gpu), None, overflow) } else { 0 };
         let moves = found.bring + evicts;
-        let arrives = self.forecast.arrives(gpu, self.forecast.ready(before).max(self.now), moves);
+        let (forecast, now) = (&self.library.forecast, self.clock.now());
+        let arrives = forecast.arrives(gpu, forecast.ready(before).max(now), moves);
         View {
             need: 0,
             room: u64::MAX,
             present: found.present,
             running: self.gpus[gpu].placed,
-            wait: self.forecast.begins(gpu, arrives, job.expected) - self.now,
-            bring: arrives - self.now,
+            wait: forecast.begins(gpu, arrives, job.expected) - now,
+            bring: arrives - now,
             moves,
             cost: job.expected,
             near: found.near,
@@ -107,28 +110,28 @@ impl GpuSimulation<'_> {
 
     /// Places the task, unless that is better done later.
     fn place(&mut self, task: usize) -> bool {
-        self.jobs[task].expected = self.times.expected(self.jobs[task].kind);
+        self.jobs[task].expected = self.library.times.expected(self.jobs[task].kind);
         if let Some(id) = self.jobs[task].id.filter(|_| self.setting.by_path) {
-            self.order.expect(id, self.jobs[task].expected);
+            self.library.order.expect(id, self.jobs[task].expected);
         }
         let (begin, before) = (Instant::now(), self.before(task));
         let Some((gpu, bring)) = self.choose(task, &before) else { return false };
         if let Some(id) = self.jobs[task].id {
-            self.order.remove(id);
+            self.library.order.remove(id);
         }
         let &GpuJob { kind, expected, .. } = &self.jobs[task];
-        self.ahead.place(gpu as DeviceNumber, &self.jobs[task].uses);
+        self.library.ahead.place(gpu as DeviceNumber, &self.jobs[task].uses);
         // A setting that places everything at once does without a forecast.
         self.jobs[task].handle =
-            self.setting.patient.then(|| self.forecast.place(gpu, kind, expected, bring, &before));
+            self.setting.patient.then(|| self.library.forecast.place(gpu, kind, expected, bring, &before));
         self.outcome.mapping += begin.elapsed();
         self.gpus[gpu].placed += 1;
-        self.under_way += 1;
+        self.counts.under_way += 1;
         if self.jobs[task].unended > 0 {
-            self.early += 1;
+            self.counts.early += 1;
         } else {
             self.jobs[task].missing += 1;
-            self.at(self.now + HOST, GpuEvent::Notified(task));
+            self.clock.at(self.clock.now() + HOST, GpuEvent::Notified(task));
         }
         (self.jobs[task].gpu, self.jobs[task].is_placed) = (gpu, true);
         for at in 0..self.jobs[task].after.len() {
@@ -145,7 +148,7 @@ impl GpuSimulation<'_> {
         if let GpuMapping::Fixed(gpus) = self.mapping {
             return Some((gpus[task], 0));
         }
-        self.forecast.look(self.now, &self.times);
+        self.library.forecast.look(self.clock.now(), &self.library.times);
         let views: Vec<View> = (0..self.gpus.len()).map(|gpu| self.view(task, gpu, before)).collect();
         let GpuMapping::Policy(policy) = &mut self.mapping else { unreachable!("nothing else there is") };
         let gpu = policy.choose(PlacementRequest { task: Some(task) }, &views).expect("all fit");
@@ -170,7 +173,7 @@ impl GpuSimulation<'_> {
         for gpu in 0..self.gpus.len() {
             while self.gpus[gpu].admitted.is_empty()
                 && self.gpus[gpu].running.is_empty()
-                && self.order.is_empty(gpu)
+                && self.library.order.is_empty(gpu)
                 && self.steal(gpu)
             {
                 self.admit_all(gpu);
@@ -182,29 +185,29 @@ impl GpuSimulation<'_> {
     fn steal(&mut self, gpu: usize) -> bool {
         let others = (0..self.gpus.len()).filter(|&other| other != gpu);
         let candidates =
-            others.flat_map(|other| self.order.queue(other).rev().take(8)).map(|id| self.task_of(id));
+            others.flat_map(|other| self.library.order.queue(other).rev().take(8)).map(|id| self.task_of(id));
         let candidates: Vec<usize> = candidates.collect();
         if candidates.is_empty() {
             return false;
         }
-        self.forecast.look(self.now, &self.times);
+        self.library.forecast.look(self.clock.now(), &self.library.times);
         let gains = candidates.into_iter().filter_map(|task| {
             let (job, before) = (&self.jobs[task], self.before(task));
-            let (begin, cost) = self.forecast.of(job.handle?)?;
+            let (begin, cost) = self.library.forecast.of(job.handle?)?;
             let (from, to) =
                 (self.view(task, job.gpu, &before), View { cost, ..self.view(task, gpu, &before) });
             // It stands in its queue already.
-            let from = View { bring: 0, moves: 0, wait: begin - self.now, cost, ..from };
+            let from = View { bring: 0, moves: 0, wait: begin - self.clock.now(), cost, ..from };
             Some((from.gain(&to)?, to.moves, task))
         });
         let Some((_, bring, task)) = gains.max() else { return false };
         let from = self.jobs[task].gpu;
         if let Some(handle) = self.jobs[task].handle {
-            self.forecast.carry(handle, gpu, bring);
+            self.library.forecast.carry(handle, gpu, bring);
         }
         self.gpus[from].placed -= 1;
         self.gpus[gpu].placed += 1;
-        self.ahead.carried(from as DeviceNumber, gpu as DeviceNumber, &self.jobs[task].uses);
+        self.library.ahead.carried(from as DeviceNumber, gpu as DeviceNumber, &self.jobs[task].uses);
         self.jobs[task].gpu = gpu;
         self.outcome.stolen += 1;
         self.queue(task, gpu);
