@@ -94,8 +94,8 @@ pub fn note_mask_of_context(mask: u64) {
 }
 
 crate::seam! {
-    /// Does a kernel thread with the mask `present` need another one for a thread with the mask
-    /// `wanted`?
+    /// Must a kernel thread with the mask `present` change its mask before it runs a thread with
+    /// the mask `wanted`?
     fn mask_has_to_change(present: u64, wanted: u64) -> bool {
         present != wanted
     } or mask_stays_with_worker {
@@ -146,8 +146,8 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Reports the ULTs that have ended here to their spawn group. Called at each entry to the
-/// scheduler, except the entry at the end of a ULT.
+/// Reports the ULTs that have ended here to their spawn group. Called by [`enter`], and when the
+/// last of several successive ULTs has ended.
 ///
 /// # Safety
 /// Own kernel thread, in its scheduler.

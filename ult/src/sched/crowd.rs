@@ -27,9 +27,9 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     }
 }
 
-/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. If no
-/// context was suspended or resumed meanwhile, the last report about suspended contexts still
-/// holds, and only the queues are reported again.
+/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. Only the
+/// queues are reported again if no context was suspended or resumed meanwhile, and all suspended
+/// contexts run for regions. The last report about suspended contexts still holds then.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -44,8 +44,8 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
 }
 
 /// [`publish_crowd`] where the running code has the same thread, gang and region as at the last
-/// report. If no context was suspended or resumed since, that report about suspended contexts still
-/// holds, and only the queues are reported again.
+/// report. Only the queues are reported again if no context was suspended or resumed since, and all
+/// suspended contexts run for regions. The last report about suspended contexts still holds then.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -60,9 +60,9 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     }
 }
 
-/// Called when other code is about to run. If another thread is suspended here that waits for its
-/// next region, increments that thread's counter of sleepers. The worker does not sleep, but the
-/// thread that starts the region then wakes this worker. [`stir`] undoes this.
+/// Called before program code runs. If another thread that waits for its next region is suspended
+/// here, increments its counter of sleepers. The thread that starts the region then calls this
+/// worker, although this worker does not sleep. [`stir`] undoes this.
 fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
@@ -83,8 +83,8 @@ fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
     }
 }
 
-/// Called at each entry to the scheduler: recalls the workers that stand in for this one, unpacks
-/// parcels, and undoes [`rest`].
+/// Called at each entry to the scheduler after which another context may run: recalls the workers
+/// that stand in for this one, unpacks parcels, and undoes [`rest`].
 #[inline]
 pub(super) fn stir(worker: &'static Worker) {
     worker.recall();

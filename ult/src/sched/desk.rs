@@ -24,12 +24,13 @@ pub(super) struct PolledList {
 }
 
 pub(super) struct Desk {
-    /// 0 when free, else one more than what `fork::generation()` was for the holder. That
-    /// generation is another one in the child process of a fork. So if `holder` is neither 0 nor
-    /// the present generation plus one, the holder was a thread of the parent process.
+    /// 0 when free, else one more than what `fork::generation()` was for the holder. The generation
+    /// changes in the child process of a fork. So if `holder` is neither 0 nor the present
+    /// generation plus one, the holder was a thread of the parent process.
     holder: AtomicU32,
     list: UnsafeCell<PolledList>,
-    /// How many entries are in the list, or about to be.
+    /// How many contexts are in `wait_polled`. Each counts from before its entry is added until the
+    /// context continues.
     pub(super) waiting: AtomicU32,
 }
 

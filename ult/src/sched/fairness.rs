@@ -47,9 +47,9 @@ macro_rules! fairness {
 }
 
 fairness! {
-    /// Every `TICKS_PER_FULL_SEARCH`th tick, the worker searches everything, and not only the newest
-    /// suspended context. Chosen: the full search then costs each tick little; any value from 8 to 32
-    /// will do.
+    /// Every `TICKS_PER_FULL_SEARCH`th tick, the worker searches everything, and not only the
+    /// newest suspended context. Chosen: the full search then costs each tick little; any value
+    /// from 8 to 32 will do.
     const TICKS_PER_FULL_SEARCH: u32 = 16;
         good: 8..=32;
         starves: "an old context, until the last job of a long queue has run";
@@ -57,9 +57,9 @@ fairness! {
         seen_to_fail: true;
 
     /// Every `TICKS_PER_UNRANKED_RESUME`th tick, resume ranks do not count. Of a gang's ready
-    /// contexts, the worker then resumes the one that has been suspended longest. Chosen: a multiple
-    /// of [`TICKS_PER_FULL_SEARCH`], and rare, because resume ranks are right as a rule; any value
-    /// from 128 to 512 will do.
+    /// contexts, the worker then resumes the one that has been suspended longest. Chosen: a
+    /// multiple of [`TICKS_PER_FULL_SEARCH`], and rare, because resume ranks are right as a rule;
+    /// any value from 128 to 512 will do.
     const TICKS_PER_UNRANKED_RESUME: u32 = 256;
         good: 128..=512;
         starves: "a ready thread with a high resume rank, for which threads with lower ranks wait";
@@ -67,10 +67,10 @@ fairness! {
         seen_to_fail: false;
 
     /// Once in `TICKS_PER_NEW_FIRST` ticks, new work starts before a context that merely yielded is
-    /// resumed. At all other full searches the yielding context is resumed first. So it does not have
-    /// to wait until the last of very many tasks has run. Chosen: a multiple of
-    /// [`TICKS_PER_FULL_SEARCH`], because only a full search makes this choice; any value from 32 to
-    /// 128 will do.
+    /// resumed. At all other full searches the yielding context is resumed first. So it does not
+    /// have to wait until the last of very many tasks has run. Chosen: a multiple of
+    /// [`TICKS_PER_FULL_SEARCH`], because only a full search makes this choice; any value from 32
+    /// to 128 will do.
     const TICKS_PER_NEW_FIRST: u32 = 64;
         good: 32..=128;
         starves: "a task for which contexts wait that yield to each other";
@@ -87,8 +87,8 @@ fairness! {
         seen_to_fail: false;
 
     /// At every `CALLS_IN_PLACE`th job that it runs by a plain call, the worker asks its scheduler,
-    /// even if no context waits. Chosen: large enough that many jobs share the cost of the scheduler;
-    /// any value from 16 to 64 will do.
+    /// even if no context waits. Chosen: large enough that many jobs share the cost of the
+    /// scheduler; any value from 16 to 64 will do.
     const CALLS_IN_PLACE: u32 = 32;
         good: 16..=64;
         starves: "whatever only a search of the scheduler finds, until the last of many tasks has run";
@@ -132,9 +132,9 @@ fairness! {
         arises_in: "abi-tests/gang/two_roots_workers_1.c";
         seen_to_fail: false;
 
-    /// Every `YIELDS_PER_JOB_FIRST`th yield, a job of another thread comes before the contexts, which
-    /// may all be waiting for that job. Chosen: rarer than [`YIELDS_PER_OLDEST`], because contexts
-    /// usually wait for each other; any value from 16 to 64 will do.
+    /// Every `YIELDS_PER_JOB_FIRST`th yield, a job of another thread comes before the contexts,
+    /// which may all be waiting for that job. Chosen: rarer than [`YIELDS_PER_OLDEST`], because
+    /// contexts usually wait for each other; any value from 16 to 64 will do.
     const YIELDS_PER_JOB_FIRST: u32 = 32;
         good: 16..=64;
         starves: "a task for which contexts wait that yield to each other";
@@ -143,25 +143,25 @@ fairness! {
 
     /// While more kernel threads are awake than can run, every `YIELDS_PER_CORE_YIELD`th yield of a
     /// worker also gives up the processor. What the yielding threads wait for may be on a kernel
-    /// thread without a processor. Chosen: rare, since from Linux 6.18 on a yield costs the rest of a
-    /// time slice; any value from 4 to 16 will do.
+    /// thread without a processor. Chosen: rare, since from Linux 6.18 on a yield costs the rest of
+    /// a time slice; any value from 4 to 16 will do.
     const YIELDS_PER_CORE_YIELD: u32 = 8;
         good: 4..=16;
         starves: "a kernel thread without a processor, until the end of a time slice";
         arises_in: "abi-tests/spin/served_by_library.c";
         seen_to_fail: false;
 
-    /// Calls of [`super::poll`] per yield. Chosen: reading a clock stays cheap, and a loop around it
-    /// reaches a yield within microseconds; any value from 16 to 64 will do.
+    /// Calls of [`super::poll`] per yield. Chosen: reading a clock stays cheap, and a loop around
+    /// it reaches a yield within microseconds; any value from 16 to 64 will do.
     const POLLS_PER_YIELD: u32 = 32;
         good: 16..=64;
         starves: "a context for which a loop around a clock waits, until the stall monitor interrupts";
         arises_in: "abi-tests/spin/barrier_wtime.c";
         seen_to_fail: false;
 
-    /// How many microseconds a worker that has nothing else to do holds back a gang ULT. Chosen:
-    /// longer than usual waits of the stricter gang, and bearable if the held-back thread is needed;
-    /// any value from 100 to 400 will do.
+    /// How many microseconds a worker that has nothing else to do holds back a gang ULT or a
+    /// context. Chosen: longer than usual waits of the stricter gang, and bearable if the held-back
+    /// thread is needed; any value from 100 to 400 will do.
     const HOLD_BACK_MICROS: u64 = 200;
         good: 100..=400;
         starves: "a ULT or context that is held back, and for which the stricter gang waits";
@@ -179,9 +179,9 @@ pub(crate) struct Fairness {
     tick: u32,
     /// Jobs that might follow another one by a plain call. This count is separate from `tick`. If
     /// the answer of [`Self::may_go_on_in_place`] is no, the caller enters the scheduler as a rule,
-    /// and `look::search_after_job` counts the same job once more. One common count would then grow by two
-    /// for each such job. If that happened for every job, `look::search_after_job` might see only odd values.
-    /// It would then never make the full search at a multiple of 16.
+    /// and `look::search_after_job` counts the same job once more. One common count would then grow
+    /// by two for each such job. If that happened for every job, `look::search_after_job` might see
+    /// only odd values. It would then never make the full search at a multiple of 16.
     in_place: u32,
     /// Calls of `yielding::poll` while other contexts waited.
     polls: u32,
@@ -228,13 +228,14 @@ impl Fairness {
         !self.in_place.is_multiple_of(CALLS_IN_PLACE)
     }
 
-    /// Counts a poll. Does it yield?
+    /// Counts a call of `yielding::poll`. Does this call yield?
     pub(super) fn does_poll_yield(&mut self) -> bool {
         self.polls = self.polls.wrapping_add(1);
         self.polls.is_multiple_of(POLLS_PER_YIELD)
     }
 
-    /// Counts a yield of program code. Does it also give up the processor, on a crowded machine?
+    /// Counts a yield of program code. Does it also give up the processor, on a crowded machine
+    /// (`spin_policy`)?
     pub(super) fn gives_core(&mut self) -> bool {
         self.yields = self.yields.wrapping_add(1);
         self.yields.is_multiple_of(YIELDS_PER_CORE_YIELD)
@@ -246,7 +247,7 @@ impl Fairness {
         self.held_back.is_multiple_of(YIELDS_PER_HELD_BACK_ULT)
     }
 
-    /// Counts a yield to another context.
+    /// Counts a search of the order `YIELD`.
     pub(super) fn count_yield_search(&mut self) {
         self.yield_searches = self.yield_searches.wrapping_add(1);
     }

@@ -16,7 +16,7 @@
 //! * The OpenMP thread that owns the blocked kernel thread may move too: the program's main thread,
 //!   or a thread with an assigned worker. Its contexts then run elsewhere with that kernel thread's
 //!   TLS block, under another `tid`. Until they come back, the blocked kernel thread uses a
-//!   borrowed TLS block where it would use its own, for example when it idles.
+//!   *substitute* TLS block where it would use its own, for example when it idles.
 //! * A thread moves as a whole or stays as a whole. It has one TLS block, and one kernel thread at
 //!   a time runs for it.
 //! * A context that runs for no thread never moves: the loop of an idle pool worker, or the context
@@ -45,18 +45,19 @@
 //!
 //! *No context is lost.* A suspended context is on one worker's list or in one
 //! [`Parcel`](super::parcel::Parcel), which takes contexts to another worker. A worker opens its
-//! parcels at every entry to the scheduler and at every full search. The sender of a parcel wakes
-//! the receiver. If the receiver does not sleep, the parcel counts as a context that waits behind
-//! the receiver's code. A worker that stands in gives its contexts back only while its own context
-//! runs. All other contexts are suspended then, hence on its list, and its queues are empty.
+//! parcels at every entry to the scheduler after which another context may run, and at every full
+//! search. The sender of a parcel wakes the receiver. If the receiver does not sleep, the parcel
+//! counts as a context that waits behind the receiver's code. A worker that stands in gives its
+//! contexts back only while its own context runs. All other contexts are suspended then, hence on
+//! its list, and its queues are empty.
 //!
 //! *Wake-ups.* Code that makes a context ready may wake the wrong worker. It wakes the worker on
 //! which the context's thread was at an earlier time: when the region began, or when the wait
 //! began. So a worker that stands in never sleeps without a time limit. It sleeps in naps
 //! (`super::idle`), and evaluates its conditions after each. The first nap lasts
-//! [`super::fairness::HOLD_BACK_TIME`], the longest 16 times as long. The same is true of any worker
-//! with a context that was moved (`Role::away`, inherited by the jobs that run for the thread),
-//! until that thread's region ends.
+//! [`super::fairness::HOLD_BACK_TIME`], the longest 16 times as long. The same is true of any
+//! worker with a context that was moved (`Role::away`, inherited by the jobs that run for the
+//! thread), until that thread's region ends.
 //!
 //! Rejected:
 //! * *Standing in until the adopted threads have ended.* The threads of a gang that spins were then
@@ -174,9 +175,9 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 
 /// From now on other workers may use the native TLS block of this kernel thread, to run contexts of
 /// the OpenMP thread that owns the kernel thread. Where the kernel thread would use that block it
-/// uses another one, the *substitute*. `native_tls_block` then holds the substitute, and `borrowed`
-/// the kernel thread's own block. False if no block can be borrowed. `owner` is the private data of
-/// `worker`.
+/// uses a substitute. `tls.native` then holds the substitute, and `tls.borrowed` the kernel
+/// thread's own block. False if there is no block for a substitute. `owner` is the worker's own
+/// data.
 fn borrow_from(worker: &'static Worker, owner: &mut WorkerOwn) -> bool {
     let Some(own) = owner.tls.native else { return false };
     if owner.tls.borrowed.is_some() {

@@ -17,7 +17,8 @@ use super::spin_policy::{self, SpinPolicy};
 use super::suspended::SuspendedContexts;
 
 /// Decides what this worker does. As a rule it resumes started work before it starts new work;
-/// `look` has the exceptions. The worker has at least one suspended context.
+/// `order` has the exceptions, and `fairness` their intervals. The worker has at least one
+/// suspended context.
 pub(crate) fn next(worker: &'static Worker) -> Next {
     if let Some(found) = look::search_after_job(worker) {
         return found;
@@ -73,8 +74,8 @@ enum Slept {
     Woken,
 }
 
-/// How often at most the time of a nap is doubled, beginning with [`HOLD_BACK_TIME`]. Chosen:
-/// the longest nap is then 3.2 ms; any value from 3 to 5 will do.
+/// The most doublings of the time of a nap. The first nap lasts [`HOLD_BACK_TIME`]. Chosen: the
+/// longest nap is then 3.2 ms; any value from 3 to 5 will do.
 const NAP_DOUBLINGS: u32 = 4;
 
 /// Sleeps until a waker wakes this worker, unless a last search finds something to do. The sleep is

@@ -2,27 +2,29 @@
 //! each source.
 //!
 //! The orders live in [`super::order`], and the intervals of their exceptions in
-//! [`super::fairness`]. How long a worker searches before it sleeps lives in [`super::spin_policy`].
-//! [`super::suspended`] has the rules by which a worker resumes its own contexts and asks them for
-//! jobs. A *full search* ([`NORMAL`]) follows ICS '21, Algorithm 2: own contexts and the own gang
-//! deque, as far as [`eligible`] allows, then own ULTs and tasks, then those of a victim.
+//! [`super::fairness`]. How long a worker searches before it sleeps lives in
+//! [`super::spin_policy`]. [`super::suspended`] has the rules by which a worker resumes its own
+//! contexts and asks them for jobs. A *full search* ([`NORMAL`]) follows ICS '21, Algorithm 2: own
+//! contexts and the own gang deque, as far as [`eligible`] allows, then own ULTs, then tasks, then
+//! the ULTs of one victim.
 //!
 //! A *group* is all ULTs that one kernel thread of the program has spawned, with the ULTs that
 //! these have spawned. A kernel thread of the program runs no ULT of another group, because that
 //! ULT would get the kernel thread's signal mask, priority and lifetime.
 //!
 //! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
-//! ready context while an unfinished context of a deeper or older gang is suspended here. It *holds
-//! back* both. During a full search all contexts of the worker are suspended. So at the moment when
-//! the search holds something back, no code of this worker spins in a wait for it. For code that
-//! spins and yields, `yielding` has a rule of its own. But a suspended context may wait for an
-//! event that comes only after a held-back thread has run. For example, a context here waits for a
-//! lock, and a thread of another group holds this lock while it executes a region of a younger
-//! gang. That region cannot end while one of its threads is held back here. So if the worker finds
-//! nothing else for [`HOLD_BACK_TIME`], it takes one of the held-back ULTs or contexts. A worker
-//! that sleeps takes it at the end of that sleep. A worker that polls without limit takes it by the
-//! clock ([`Refused`]). `docs/models/gang.md` has runs that deadlock if nothing is held back, and
-//! runs that deadlock without this exception.
+//! ready context of a gang while an unfinished context of a deeper gang, or of an older gang of the
+//! same level, is suspended here. Contexts that have finished are excepted. The worker *holds
+//! back* these ULTs and contexts. During a full search all contexts of the worker are suspended. So
+//! at the moment when the search holds something back, no code of this worker spins in a wait for
+//! it. For code that spins and yields there is a rule of its own ([`Source::GangUltInTurn`]). But a
+//! suspended context may wait for an event that comes only after a held-back thread has run. For
+//! example, a context here waits for a lock, and a thread of another group holds this lock while it
+//! executes a region of a younger gang. That region cannot end while one of its threads is held
+//! back here. So if the worker finds nothing else for [`HOLD_BACK_TIME`], it takes one of the
+//! held-back ULTs or contexts. A worker that sleeps takes it at the end of that sleep. A worker
+//! that polls without limit takes it by the clock ([`Refused`]). `docs/models/gang.md` has runs
+//! that deadlock if nothing is held back, and runs that deadlock without this exception.
 
 use core::ptr::{self, NonNull};
 
@@ -137,8 +139,8 @@ fn run(sought: SoughtJob) -> Next {
 // ---- situations -------------------------------------------------------------
 
 /// Makes one search, between two jobs. As a rule it covers only the newest suspended context and
-/// the jobs for that context. If that is not enough, it is a full search ([`full_search`]). A search
-/// that finds nothing is not repeated here, but in [`super::idle`].
+/// the jobs for that context. If that is not enough, it is a full search ([`full_search`]). A
+/// search that finds nothing is not repeated here, but in [`super::idle`].
 pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // worker's own data meanwhile.
@@ -162,9 +164,10 @@ pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
 }
 
 /// Finds what the worker runs after a ULT of `region`. If the last full search, at `looked`, is
-/// recent, the newest ULT that was spawned here comes first. Otherwise this is [`search_after_job`]. It is
-/// always [`search_after_job`] in regions whose threads were seen spinning or blocking, because the next ULT
-/// might wait for a context that the last one has released.
+/// recent, the newest ULT that was spawned here comes first. Otherwise this is
+/// [`search_after_job`]. It is always [`search_after_job`] in regions whose threads were seen
+/// spinning or blocking, because the next ULT might wait for a context that the last one has
+/// released.
 pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
     if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
         return search_after_job(worker);
@@ -179,8 +182,9 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
     search_after_job(worker)
 }
 
-/// A full search. First evaluates polled conditions, and unpacks parcels. If `steals` is false, the
-/// search does not go to other workers.
+/// A full search. First evaluates some conditions of waits that have no wake-up
+/// ([`super::polled`]), and unpacks parcels. If `steals` is false, the search does not go to other
+/// workers.
 pub(super) fn full_search(worker: &'static Worker, steals: bool) -> Option<Next> {
     desk::look_after();
     returning::unpack(worker);
@@ -246,8 +250,8 @@ fn newest_task(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
     unsafe { (*worker.own()).suspended.seek_newest(scope) }.map(run)
 }
 
-/// The context that can go on, or the ULT of the own gang deque that goes before it. New work goes
-/// before a context that only yields, at its ticks.
+/// The context that can go on, or the ULT of the own gang deque that goes before it. At some ticks
+/// (`Fairness::is_new_first`) new work goes before a context that only yields.
 fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };
@@ -474,8 +478,8 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
 // ---- what is held back ------------------------------------------------------
 
 /// May something be held back? Called after a search that found nothing. True if a ULT is in a gang
-/// deque that this worker may search, or if a context here is ready. Also true for a ULT of another
-/// worker that the search did not ask, or that may not run here.
+/// deque that this worker may search, or if a context here is ready. This includes ULTs that may
+/// not run here, and ULTs of workers that the search did not ask.
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.

@@ -11,7 +11,7 @@
 //!
 //! A context that must wait calls [`wait`], which does the following:
 //!
-//! 1. It suspends the context, and asks `next` what this worker should do.
+//! 1. It suspends the context, and asks `idle::next` what this worker should do.
 //! 2. If the answer is to *resume* a context, it switches there directly. Often this is the context
 //!    that has just been suspended.
 //! 3. If the answer is a *job*, it leaves the stack for a runner. The runner runs the job by a
@@ -34,7 +34,7 @@
 //! | `border` | entering and leaving the scheduler |
 //! | `idle` | the loop in which a worker searches, polls and sleeps |
 //! | `leave` | leaving a context for another one |
-//! | `suspended` | which suspended contexts can be resumed or seek jobs; which gang binds a worker |
+//! | `suspended` | which contexts can be resumed or seek jobs; which gang binds a worker |
 //! | `order` | in which order a worker searches for work, one table per situation |
 //! | `fairness` | what keeps contexts, ULTs and tasks from being passed over for ever |
 //! | `look` | how a worker searches for work |
@@ -47,18 +47,19 @@
 //! | `dedicated` | a kernel thread for one OpenMP thread alone |
 //! | `yielding` | yielding from program code: `sched_yield`, the stall monitor |
 //! | `spin_policy` | how long a worker polls before it sleeps |
-//! | `desk` | the list of those events |
+//! | `demand` | how often program code has asked to yield in a row |
 //! | `polled` | waiting for events that cause no wake-up: requests of another library |
+//! | `desk` | the list of the contexts that wait for such events |
 //!
 //! The worker that owns a context *polls* its condition: it evaluates the condition in its
-//! searches. The code that makes a condition true wakes that worker. At any time only one worker
-//! may touch a context: the worker whose list holds it. A context changes lists only as `handoff`
-//! and `dedicated` describe, and only after its stack has been left. So no worker can resume a
-//! stack that is only half left.
+//! searches. The code that makes a condition true wakes that worker. At any time only one kernel
+//! thread may touch a context: that of the worker whose list holds it, or the one that has seized
+//! this worker (`handoff`). A context changes lists only as `handoff` and `dedicated` describe, and
+//! only after its stack has been left. So no worker can resume a stack that is only half left.
 //!
 //! Tried and rejected: pushing resumable contexts into the owner's inbox. It needs one more
-//! lock-free list and one more allocation per wait. Polling the suspended contexts costs little,
-//! because a worker rarely has more than two of them.
+//! lock-free list and one more allocation per wait. Polling costs little, because a worker usually
+//! has few suspended contexts, and polls only some of many (`suspended`).
 //!
 //! # How a worker sleeps without losing a wake-up
 //!

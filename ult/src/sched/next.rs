@@ -36,7 +36,7 @@ pub(super) type Retire = unsafe fn(*mut (), u32);
 pub(crate) struct EndedUlts {
     pub(super) spawn_group: Option<(Retire, *mut ())>,
     pub(super) count: u32,
-    /// How many of these ULTs count as load of the worker.
+    /// How many of these ULTs are gang ULTs that this worker's `gang_load` counts.
     pub(super) ganged: i32,
 }
 

@@ -9,7 +9,8 @@
 pub enum Source {
     /// A context whose thread has a signal of the program to handle.
     Signalled,
-    /// On a stand-in: the context in which the spare kernel thread waits for the end of the hand-off.
+    /// On a stand-in: the context in which the spare kernel thread waits for the end of the
+    /// hand-off.
     EndOfStandIn,
     /// The newest suspended context, if it is ready.
     Newest,
@@ -72,7 +73,8 @@ pub const NORMAL: [Source; 8] =
 /// Between two jobs, as a rule. If the worker finds nothing so, [`NORMAL`] follows.
 pub const AFTER_JOB: [Source; 3] = [Newest, NewestOwnTask, NewestOthersTask];
 
-/// After a ULT, if the last full search is recent. The search after a job follows.
+/// After a ULT, if the last full search is recent. If it finds nothing, the search after a job
+/// follows.
 pub const AFTER_ULT: [Source; 1] = [OwnUlt];
 
 /// Before a ready context that only yields, once in `TICKS_PER_NEW_FIRST` ticks.

@@ -3,14 +3,14 @@
 //!
 //! The layer above this crate knows the requests. A context that waits like this ([`wait_polled`])
 //! is in one list of the process until its condition holds. While the list is not empty, every full
-//! search (`look::full_search`) of any worker evaluates some of these conditions (`desk::look_after`).
-//! This is a part of the scheduler, and happens on any stack. A worker that hosts such a context
-//! does not sleep: it pauses between searches (`spin_policy`). So the conditions are evaluated
-//! while one of these workers is in its scheduler. If all of them run program code, the next worker
-//! that makes a full search evaluates the conditions.
+//! search (`look::full_search`) of any worker evaluates some of these conditions
+//! (`desk::look_after`). This is a part of the scheduler, and happens on any stack. A worker that
+//! hosts such a context does not sleep: it pauses between searches (`spin_policy`). So the
+//! conditions are evaluated while one of these workers is in its scheduler. If all of them run
+//! program code, the next worker that makes a full search evaluates the conditions.
 //!
-//! * **P1** Only the holder of the list's lock evaluates conditions, so no two workers evaluate one
-//!   condition at the same time.
+//! * **P1** While an entry is in the list, only the holder of the list's lock evaluates its
+//!   condition. So no two workers evaluate one condition at the same time.
 //! * **P2** An entry leaves the list before its `done` is set. No other thread touches the entry
 //!   after that. It lies on the stack of the waiting context, which may have continued.
 //!

@@ -25,15 +25,16 @@ pub enum SearchScope {
     Own,
     /// In the queues of other threads.
     Steal,
-    /// In all queues, for the last time before the worker sleeps.
+    /// In all queues, with the tasks that [`Self::Steal`] leaves to their owners. For the last
+    /// search before a sleep, and for yields.
     BeforeSleep,
     /// Only asks whether there is a job. The job stays in its queue: a result means yes, and the
     /// caller does not run it.
     Peek,
 }
 
-/// How a context waits. [`Wait::until`] makes one, and each further method says one thing more about
-/// the wait.
+/// How a context waits. [`Wait::until`] makes one, and each further method says one thing more
+/// about the wait.
 #[derive(Clone, Copy)]
 pub struct Wait<'a> {
     pub(crate) ready: &'a dyn Fn() -> bool,
@@ -57,7 +58,8 @@ impl<'a> Wait<'a> {
     /// Waits until `ready` holds. The context starts no jobs, and its worker sleeps without polling
     /// first.
     ///
-    /// The worker that hosts the context calls `ready`, on any of its stacks. `ready` must not wait.
+    /// The worker that hosts the context calls `ready`, on any of its stacks. `ready` must not
+    /// wait.
     #[inline(always)]
     pub const fn until(ready: &'a dyn Fn() -> bool) -> Self {
         Self {
@@ -82,8 +84,8 @@ impl<'a> Wait<'a> {
         Self { seek: Some(seek), ..self }
     }
 
-    /// The counter of sleepers. If this context is suspended at a worker that is about to sleep, the
-    /// worker increments the counter, and decrements it after the sleep.
+    /// The counter of sleepers. If this context is suspended at a worker that is about to sleep,
+    /// the worker increments the counter, and decrements it after the sleep.
     #[inline(always)]
     #[must_use]
     pub const fn counted_by(self, sleepers: &'a AtomicU32) -> Self {
@@ -157,9 +159,9 @@ impl<'a> Wait<'a> {
 
     /// If `synchronizes` is true, the thread waits for all threads and tasks of the team whose
     /// counter is that of [`Wait::counted_by`]. The thread need not be resumed while another thread
-    /// of the team runs outside of such a wait, or while the team has a task to run. The last thread
-    /// at a barrier ends the synchronization point, and does not wait itself: such a thread calls
-    /// [`super::end_sync_point`].
+    /// of the team runs outside of such a wait, or while the team has a task to run. The last
+    /// thread at a barrier ends the synchronization point, and does not wait itself: such a thread
+    /// calls [`super::end_sync_point`].
     #[inline(always)]
     #[must_use]
     pub const fn synchronizing_if(self, synchronizes: bool) -> Self {

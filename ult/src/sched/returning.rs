@@ -60,7 +60,7 @@ pub(super) fn count_moved(
 /// Sends `contexts` to `owner`. Their stacks have been left.
 pub(super) fn send(owner: &'static Worker, contexts: Vec<SuspendedContext>) {
     let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
-    // ORDERING: Relaxed; compared only.
+    // ORDERING: Relaxed; not dereferenced here. `unpack` follows `next` after its Acquire.
     let mut first = owner.stand_in.returning.load(Ordering::Relaxed);
     loop {
         // SAFETY: not published yet.
@@ -116,11 +116,11 @@ fn unpack_cold(worker: &'static Worker) {
                 && let Some(borrowed) = own.tls.borrowed.take()
             {
                 // `borrowed` is the native TLS block of this kernel thread. On other workers only
-                // contexts of `worker.thread()` run with it. This thread moves as a whole (see the
-                // module), so all of its contexts have come back. Hence no other kernel thread runs
-                // with the block now. The block takes the place of the substitute (`handoff::borrow_from`).
-                // The substitute may still be in use here until the next switch. It is kept for the
-                // next hand-off.
+                // contexts of `worker.thread()` run with it. This thread moves as a whole (see
+                // `handoff`), so all of its contexts have come back. Hence no other kernel thread
+                // runs with the block now. The block takes the place of the substitute
+                // (`handoff::borrow_from`). The substitute may still be in use here until the next
+                // switch. It is kept for the next hand-off.
                 own.tls.substitute = own.tls.native.replace(borrowed);
             }
             if let Some(tls_block) = entry.role.tls_block {

@@ -2,8 +2,9 @@
 //!
 //! The choice of what a worker does next lives in [`super::idle`] and [`super::look`], and the
 //! memory of stacks lives in [`crate::stack`]. A runner runs a job by a plain call. It then runs
-//! what [`super::next`] finds, until a suspended context can be resumed. After that it is idle,
-//! with nothing on its stack, until it receives another job. A job that waits keeps its runner.
+//! what [`super::idle::next`] finds, until a suspended context can be resumed. After that it is
+//! idle, with nothing on its stack, until it receives another job. A job that waits keeps its
+//! runner.
 //!
 //! Under a limit of memory ([`promised`]), no runner stays idle. If there is then no room
 //! for the stack of a job, the job runs on the stack of the waiting context that it was found for
@@ -36,7 +37,8 @@ use crate::worker::{mode, running, table, words};
 /// Gives `job` to a runner and switches to it. Returns when the calling context is resumed.
 ///
 /// # Safety
-/// Own kernel thread; the calling context is among the suspended contexts.
+/// Own kernel thread. The calling context is among the suspended contexts, or `job` sends it to
+/// another worker.
 pub(super) unsafe fn run_on_runner(worker: &'static Worker, job: Job, role: Role) {
     // SAFETY: as the caller says.
     unsafe { hand_over(worker, RunnerTask::Job(job, role)) };
@@ -257,8 +259,9 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 }
 
 /// Runs a ULT from its start to its end. Then, while the next thing that the worker finds is a ULT
-/// with the same `SpawnGroup::data`, it runs that ULT as well. Each of them is a plain call, and
-/// their ends are reported to the spawn group once, together. Returns what the worker does next.
+/// with the same `SpawnGroup::data`, it runs that ULT as well. Each of them is a plain call. Their
+/// ends are reported to the spawn group together ([`retire`]): when one of the ULTs enters the
+/// scheduler, and after the last one. Returns what the worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
     // The ULTs run one after the other, so one `ThreadMode` serves them all. Its address names a
     // thread, so for the worker these ULTs are one thread.

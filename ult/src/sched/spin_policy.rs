@@ -1,12 +1,12 @@
 //! How long a worker searches for work before it sleeps.
 //!
 //! The search lives in [`super::look`], and sleeping itself lives in [`crate::park`]. The worker
-//! reads the clock at every 64th search, so that the clock costs each search little. When more
-//! kernel threads are awake than can run, the worker searches only a few times, because other
-//! threads want the processor.
+//! reads the clock at every 64th search, so that the clock costs each search little. The machine is
+//! *crowded* while more kernel threads are awake than can run. Then the worker searches only a few
+//! times, because other threads want the processor.
 //!
-//! A *pause* here is a call of [`crate::sys::thread::nap`]: the kernel thread gives up its processor for
-//! 20 to 100 µs. A worker that must not sleep pauses between searches instead.
+//! A *pause* here is a call of [`crate::sys::thread::nap`]: the kernel thread gives up its
+//! processor for 20 to 100 µs. A worker that must not sleep pauses between searches instead.
 //!
 //! Tried and rejected:
 //! * A fixed 50 µs. Where a thread waited for the panel of a factorization (0.5 ms), each wait
@@ -97,10 +97,11 @@ impl Spin {
 ///
 /// *Other programs.* The count of awake kernel threads knows nothing of other programs. If they
 /// want the processors too, polling uses up this worker's own share, which the worker misses when
-/// it has work. A worker *backs off* when preemption cost it an eighth of its awake time, or 100 µs
-/// while it polled. It then searches [`LEAST_CROWDED_LOOKS`] times in each of its next
-/// [`LEAST_PENALTY_WAITS`] waits. If the first wait after these is preempted again, the worker
-/// backs off for twice as many waits, up to [`MOST_PENALTY_WAITS`].
+/// it has work. A worker *backs off* when preemption cost it an eighth of its awake time and at
+/// least 100 µs, or more than 100 µs between two readings of the clock while it polled. It then
+/// searches [`LEAST_CROWDED_LOOKS`] times in each of its next [`LEAST_PENALTY_WAITS`] waits. If the
+/// first wait after these is preempted again, the worker backs off for twice as many waits, up to
+/// [`MOST_PENALTY_WAITS`].
 ///
 /// *No other program.* In two cases time was lost, but not to another program, and the worker does
 /// not back off:
@@ -122,8 +123,7 @@ pub(crate) struct SpinHistory {
     /// A wait without a sleep replaces it by the first reading of that wait. If such a wait made no
     /// reading, or the two bounds of its [`Spin`] are equal, the old one stays.
     awake: Awake,
-    /// How many searches the worker makes before it sleeps, at most, while more kernel threads are
-    /// awake than can run.
+    /// The most searches that the worker makes before it sleeps, on a crowded machine.
     crowded: u32,
 }
 
@@ -161,8 +161,9 @@ impl Awake {
         }
     }
 
-    /// Did other threads of this machine keep the thread from a processor for an eighth of the time
-    /// from `self` to `now`? The thread has not slept in that time.
+    /// Did other threads of this machine keep the thread from a processor for at least
+    /// [`PREEMPTED_MICROS`], and for an eighth of the time from `self` to `now`? The thread has not
+    /// slept in that time.
     fn has_lost(self, now: Self) -> bool {
         let interval = now.since.saturating_sub(self.since);
         let lost = interval.saturating_sub(now.used.saturating_sub(self.used));
@@ -262,7 +263,7 @@ pub(crate) fn count_awake(starts: bool) {
     if starts { wakes_up() } else { falls_asleep() }
 }
 
-/// Are more kernel threads awake than can run at once?
+/// Is the machine crowded: are more kernel threads awake than can run at once?
 pub(super) fn is_crowded() -> bool {
     AWAKE.crowded()
 }
@@ -303,11 +304,11 @@ pub(super) struct SpinPolicy {
     napped: bool,
 }
 
-/// The most searches that a worker makes before it sleeps, while more kernel threads are awake than
-/// can run. They take about 40 µs. Some of the awake threads may sleep in system calls of the
-/// program, which the runtime cannot see. So a worker begins with this limit, halves it after each
-/// vain wait, and doubles it after each successful one. Chosen: the time of about one wake-up; any
-/// value from 64 to 256 will do.
+/// The most searches that a worker makes before it sleeps, on a crowded machine. They take about
+/// 40 µs. Some of the awake threads may sleep in system calls of the program, which the runtime
+/// cannot see. So a worker begins with this limit, halves it after each vain wait, and doubles it
+/// after each successful one. Chosen: the time of about one wake-up; any value from 64 to 256 will
+/// do.
 const CROWDED_LOOKS: u32 = 128;
 
 /// The fewest searches that a worker makes before it sleeps, on a crowded machine. They take about

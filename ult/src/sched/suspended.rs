@@ -1,10 +1,10 @@
 //! The suspended contexts of one worker: which of them can be resumed, which seek jobs, and which
 //! gang binds the worker.
 //!
-//! The entry of one context lives in `context`, the jobs that contexts seek in `seek`, and questions
-//! about all of them in `report`. The search for other work lives in
-//! [`super::look`]. The contexts of one thread are in the order in which they were suspended, oldest
-//! first. Contexts of different threads are roughly in that order.
+//! The entry of one context lives in `context`, the jobs that contexts seek in `seek`, and
+//! questions about all of them in `report`. The search for other work lives in [`super::look`]. The
+//! contexts of one thread are in the order in which they were suspended, oldest first. Contexts of
+//! different threads are roughly in that order.
 //!
 //! A context adds itself to the list before its stack is left. When its condition holds, the code
 //! that runs on the worker removes it. The list and its contexts are touched by the worker that
@@ -22,8 +22,8 @@
 //! context is now the thread's newest, so the context for the inner team is no longer asked for
 //! jobs. As a rule this does no harm, because the other threads of the inner team find the team's
 //! jobs. If the inner team has only one thread, no other thread finds them. So the context for such
-//! a team is asked although it is not the newest ([`super::Wait::alone_if`]), unless a newer one was
-//! interrupted in program code.
+//! a team is asked although it is not the newest ([`super::Wait::alone_if`]), unless a newer one
+//! was interrupted in program code.
 //!
 //! **The strictest gang.** Consider the gangs of the contexts here that have not finished
 //! ([`super::Wait::finished`]). The deepest of them, and among equally deep ones the oldest, is the
@@ -37,14 +37,14 @@
 //! Among equal resume ranks, the context comes first that has been suspended longest, so that
 //! contexts that yield run in a circle. Contexts that were interrupted, or that yield, have the
 //! highest resume rank. So they come last, after the contexts whose event has happened. Sometimes
-//! resume ranks do not count, so that no context is passed over for ever (`look`, `yielding`).
+//! resume ranks do not count, so that no context is passed over for ever (`fairness`).
 //!
 //! **Synchronization points.** A thread at a barrier or a join waits for all threads and tasks of
 //! its team. While a thread of the team runs, or the team has tasks to run, it is of no use to
 //! resume the waiting thread. If all threads that are suspended here wait at one synchronization
 //! point ([`SuspendedContexts::others`]), the worker need not evaluate their conditions between two
-//! tasks of that team ([`super::may_go_on_in_place`]). Of the contexts at one synchronization
-//! point, one is enough to search the queues of other threads.
+//! tasks of that team ([`super::may_go_on_in_place`]). Of successive contexts that may start any
+//! task of one team, one is enough to search the queues of other threads.
 //!
 //! **Many threads.** The operations here walk a list, so the list is kept short. Of the contexts
 //! that become ready in a known order, the list holds [`POLLED_PER_ORDER`]: as a rule those with
@@ -82,13 +82,12 @@ const POLLED_PER_ORDER: usize = 16;
 /// several times [`POLLED_PER_ORDER`]; any value from 32 to 128 will do.
 const DEMOTION_SEARCH: usize = 64;
 
-/// How many successive entries are polled by a search between two jobs. The [`WINDOW_NEWEST`]
-/// newest ones are polled in addition. Chosen: more than are usually suspended on a worker; any
-/// value from 10 to 40 will do.
+/// How many successive entries a full search polls. The [`WINDOW_NEWEST`] newest ones are polled in
+/// addition. Chosen: more than are usually suspended on a worker; any value from 10 to 40 will do.
 const WINDOW_SIZE: usize = 20;
 
-/// How many of the newest entries every search polls. Chosen: as many as one thread usually has
-/// suspended; any value from 2 to 8 will do.
+/// How many of the newest entries every full search polls. Chosen: as many as one thread usually
+/// has suspended; any value from 2 to 8 will do.
 const WINDOW_NEWEST: usize = 4;
 
 /// How many counters [`SuspendedContexts::sought`] returns. Chosen: a waker reads all of them, and
@@ -376,11 +375,12 @@ impl SuspendedContexts {
     }
 
     /// The index of the entry that should be resumed, and its gang. The module describes the order
-    /// in which ready entries are resumed. If `strict` is true, entries are held back while an
-    /// unfinished context of a deeper or older gang is suspended here. The worker then stays free
-    /// for that context, which may become ready soon. If `ranked` is true, resume ranks count. If
-    /// the list is longer than a window, one search includes the entries of one window, and the
-    /// next search those of another.
+    /// in which ready entries are resumed. If `strict` is true, an entry of a gang is held back
+    /// while an unfinished context of a deeper gang, or of an older gang of the same level, is
+    /// suspended here. The worker then stays free for that context, which may become ready soon.
+    /// Contexts that have finished are excepted. If `ranked` is true, resume ranks count. If the
+    /// list is longer than a window, one search includes the entries of one window, and the next
+    /// search those of another.
     pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         self.advance();
         let best = self.best_ready_of(self.window(), strict, ranked);
@@ -436,8 +436,8 @@ impl SuspendedContexts {
     }
 
     /// Sets the window of a new search. It begins where the window of the last search ended. If
-    /// only the [`WINDOW_NEWEST`] newest entries are left there, which every search polls anyway,
-    /// it begins with the oldest entry.
+    /// only the [`WINDOW_NEWEST`] newest entries are left there, which every window includes
+    /// anyway, it begins with the oldest entry.
     fn advance(&self) {
         let next = self.next_cursor.get();
         let from = if next + WINDOW_NEWEST < self.entries.len() { next } else { 0 };

@@ -6,12 +6,12 @@
 //!
 //! The running context stays where it is in its code. It is suspended as a context that can be
 //! resumed at any time. The worker then searches in the orders [`YIELD_URGENT`] and [`YIELD`].
-//! Contexts of the same gang come first, by resume rank, and among equal resume ranks the one that
-//! was suspended longest. Then comes the context of any other gang that was suspended longest. So
-//! threads that spin in program code here run one after the other, in a circle. A search for tasks
-//! of other threads ends with [`Source::AnyTask`], which takes a task at once that a `Steal` search
-//! would leave to its owner for a few searches. That is right here, because the yielding code is
-//! seen to wait, and this worker may make no further search.
+//! After contexts with signals, and ULTs that are queued here, come contexts of the same gang, by
+//! resume rank. Among equal resume ranks the one comes first that was suspended longest. Then comes
+//! the context of any other gang that was suspended longest. So threads that spin in program code
+//! here run one after the other, in a circle. The search ends with [`Source::AnyTask`], which takes
+//! a task at once that a `Steal` search would leave to its owner for a few searches. That is right
+//! here, because the yielding code is seen to wait, and this worker may make no further search.
 //!
 //! [`YIELD_URGENT`]: super::order::YIELD_URGENT
 //! [`YIELD`]: super::order::YIELD
@@ -140,8 +140,8 @@ pub fn demands(site: usize) -> bool {
 }
 
 /// A switch point in a routine that programs call in loops in which they wait, such as reading a
-/// clock. At one call in `POLLS_PER_YIELD` another context may run. If no context waits behind the
-/// caller, the call costs one load and a branch.
+/// clock. At one call in `POLLS_PER_YIELD` another context may run. If nothing waits behind the
+/// caller, the call costs only a few loads and branches.
 #[inline]
 pub fn poll() {
     if let Some(worker) = words::current().filter(|worker| worker.has_others()) {
@@ -170,8 +170,8 @@ fn poll_among_others(worker: &'static Worker) {
 /// were seen spinning or blocking; in other regions one more switch would cost time for nothing.
 ///
 /// `each` is true for teams of the kind `KernelThreads`, whose threads have a kernel thread each.
-/// If nothing waits behind the caller and more kernel threads are awake than can run, the caller
-/// then gives up its processor.
+/// If nothing waits behind the caller and the machine is crowded (`spin_policy`), the caller then
+/// gives up its processor.
 ///
 /// A team with assigned workers does not yield to the program's other kernel threads. These may
 /// spin, and the processor would come back only after a time slice.
@@ -207,9 +207,10 @@ pub fn has_others_here() -> bool {
     words::current().is_some_and(Worker::has_others)
 }
 
-/// The switch point at the start of a parallel region. ULTs of older gangs in the forking worker's
-/// own deque run before the forking context, which already runs for its new gang. If that deque is
-/// empty, there is nothing to do and no switch.
+/// The switch point at the start of a parallel region. In the forking worker's own deque, ULTs of
+/// deeper gangs, and of older gangs of the same level, run before the forking context, which
+/// already runs for its new gang. If the deque has no such ULT, there is nothing to do and no
+/// switch.
 pub(crate) fn yield_to_others() {
     let worker = here();
     if worker.gang_deque.is_empty() {
@@ -221,9 +222,9 @@ pub(crate) fn yield_to_others() {
         worker.gang_deque.head_of_deepest().is_some_and(|head| head.id != tag.id && eligible(head, tag));
     if is_older {
         let asked = core::cell::Cell::new(false);
-        // `ready` is false at the first call, so this context is suspended and the worker searches
-        // in the order of `look`. From the second call on `ready` is true, so the search may resume
-        // this context.
+        // `ready` is false at the first call, so this context is suspended, and the worker makes a
+        // search between two jobs (`look`). From the second call on `ready` is true, so the search
+        // may resume this context.
         wait(&Wait::until(&|| asked.replace(true)));
     }
 }

@@ -119,7 +119,9 @@ impl SuspendedContext {
         self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
     }
 
-    /// Is the context ready? `newest` says whether this is the newest entry of its list.
+    /// Is the context ready? A context that yields always counts as ready, except if `newest` is
+    /// true: then its condition is evaluated. `newest` may be true only for the newest entry of its
+    /// list.
     pub(crate) fn is_ready(&self, newest: bool) -> bool {
         // SAFETY: the entry is among the suspended contexts, so the closure is alive (see the
         // type).
@@ -136,8 +138,8 @@ impl SuspendedContext {
         self.order.map_or(0, |order| order.position)
     }
 
-    /// Does the context wait for the same object and event as `other`, and do both differ for the
-    /// scheduler only in their positions?
+    /// Does the context wait for the same object and event as `other`, and are gang, counter of
+    /// sleepers, `away`, `finished`, and having a `seek` equal in both?
     pub(super) fn becomes_ready_with(&self, other: &Self) -> bool {
         let (Some(mine), Some(theirs)) = (self.order, other.order) else { return false };
         (mine.object, mine.event) == (theirs.object, theirs.event)

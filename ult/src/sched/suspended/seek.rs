@@ -16,7 +16,7 @@ impl SuspendedContexts {
         self.seekers_of((0..self.entries.len()).rev())
     }
 
-    /// The seekers in the window of the last [`SuspendedContexts::best_ready_in_window`].
+    /// The seekers in the present window ([`SuspendedContexts::window`]).
     fn seekers_in_window(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of(self.window().rev())
     }
@@ -28,8 +28,8 @@ impl SuspendedContexts {
     }
 
     /// A job for one of the contexts that may start a job, except contexts of the thread `except`.
-    /// In the scope [`SearchScope::Own`], only contexts in the window of the last
-    /// [`SuspendedContexts::best_ready_in_window`] are asked.
+    /// In the scope [`SearchScope::Own`], only contexts in the present window
+    /// ([`SuspendedContexts::window`]) are asked.
     pub(crate) fn seek(&self, scope: SearchScope, except: *const ThreadMode) -> Option<SoughtJob> {
         let may = |entry: &&SuspendedContext| entry.role.thread != except;
         match scope {
@@ -54,8 +54,8 @@ impl SuspendedContexts {
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
-    /// A job from the queues of other threads. Of the contexts at one synchronization point only
-    /// one seeks, because all of them would search the same queues.
+    /// A job from the queues of other threads. Of successive contexts that may start any task of
+    /// one team only one seeks, because all of them would search the same queues.
     pub(crate) fn seek_elsewhere(&self) -> Option<SoughtJob> {
         self.seek_elsewhere_for(|_| true)
     }
