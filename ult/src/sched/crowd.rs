@@ -2,10 +2,11 @@
 //!
 //! What may not live here: the list of these contexts ([`super::suspended`]).
 
+use core::ptr;
 use core::sync::atomic::{Ordering, fence};
 
 use super::returning;
-use crate::worker::own::WorkerOwn;
+use crate::worker::own::{SearchState, WorkerOwn};
 use crate::worker::record::Worker;
 
 /// Reports to the stall monitor whether threads wait behind the code that is about to run.
@@ -38,7 +39,7 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     unsafe {
         // The noted synchronization point may be over. Only `SuspendedContexts::others` would find
         // that out, and it is not always called here. So the note is cleared.
-        (*worker.own()).search.sync_point = core::ptr::null();
+        (*worker.own()).search.sync_point = ptr::null();
         publish_crowd_as_before(worker);
     }
 }
@@ -67,11 +68,16 @@ fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {
-        own.search.rested = counter;
-        // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
-        // reads the counter. Either the next check of the thread's condition (in
-        // `SuspendedContexts::others`) sees the event, or the waker sees the counter.
-        counter.fetch_add(1, Ordering::SeqCst);
+        // `border::undisturbed` and `change_storage` come here without a call of `stir`. The thread
+        // is still counted then.
+        if !ptr::eq(own.search.rested, counter) {
+            take_count_back(&mut own.search);
+            own.search.rested = counter;
+            // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
+            // reads the counter. Either the next check of the thread's condition (in
+            // `SuspendedContexts::others`) sees the event, or the waker sees the counter.
+            counter.fetch_add(1, Ordering::SeqCst);
+        }
         fence(Ordering::SeqCst);
         // There may already be a job for the thread. The job may have been queued before the thread
         // was counted. Or earlier searches may have seen the job and left it: the first `Steal`
@@ -90,12 +96,71 @@ pub(super) fn stir(worker: &'static Worker) {
     worker.recall();
     returning::unpack(worker);
     // SAFETY: own kernel thread.
-    let own = unsafe { &mut *worker.own() };
-    if !own.search.rested.is_null() {
+    take_count_back(unsafe { &mut (*worker.own()).search });
+}
+
+/// Decrements the counter that [`rest`] has incremented, if any.
+#[inline]
+fn take_count_back(search: &mut SearchState) {
+    if !search.rested.is_null() {
         // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
         // SAFETY: the team of a thread that rests here is freed only after the thread has been
         // resumed.
-        unsafe { &*own.search.rested }.fetch_sub(1, Ordering::Relaxed);
-        own.search.rested = core::ptr::null();
+        unsafe { &*search.rested }.fetch_sub(1, Ordering::Relaxed);
+        search.rested = ptr::null();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use core::ptr;
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    use crate::gang::GangTag;
+    use crate::sched::border::{enter, enter_program, undisturbed};
+    use crate::sched::request::Wait;
+    use crate::sched::suspended::context::SuspendedContext;
+    use crate::worker;
+    use crate::worker::role::Role;
+    use crate::worker::thread_mode::ThreadMode;
+    use crate::worker::words::here;
+
+    /// A call of [`undisturbed`] enters the scheduler and leaves it without `stir`. A thread that
+    /// rests here is counted once all the same.
+    #[test]
+    fn a_resting_thread_is_counted_once() {
+        let on_a_worker = || {
+            worker::register_current();
+            let worker = here();
+            let (mode, sleepers) = (ThreadMode::new(), AtomicU32::new(0));
+            let role =
+                Role { tag: GangTag::NONE, region: 0, thread: &raw const mode, tls_block: None, away: false };
+            let ready = || false;
+            // ORDERING: Relaxed; no other thread has the counter.
+            let count = || sleepers.load(Ordering::Relaxed);
+
+            enter(worker);
+            // SAFETY: own kernel thread, in its scheduler. The entry leaves the list below.
+            unsafe {
+                let own = worker.own();
+                let resting =
+                    SuspendedContext::of((*own).current, role, &Wait::until(&ready).counted_by(&sleepers));
+                (*own).suspended.suspend(resting);
+            }
+            enter_program();
+            assert_eq!(count(), 1);
+            for _ in 0..3 {
+                undisturbed(|| ());
+                assert_eq!(count(), 1);
+            }
+
+            enter(worker);
+            assert_eq!(count(), 0);
+            // SAFETY: as above.
+            unsafe { (*worker.own()).suspended.take_all(ptr::null(), |_| true) };
+            enter_program();
+            assert_eq!(count(), 0);
+        };
+        std::thread::spawn(on_a_worker).join().unwrap();
     }
 }
