@@ -1,7 +1,7 @@
 //! Free agents (OpenMP 6.0 §14.8, §14.14): workers that run tasks of a team without being its
 //! threads.
 //!
-//! What lives in this room: which tasks free agents may take, the records of a team's agents, and how an
+//! What lives here: which tasks free agents may take, the records of a team's agents, and how an
 //! agent is called and dismissed. What does not: where ready tasks wait and what an agent finds
 //! there ([`super::queue`]), and which worker becomes an agent ([`ult::spawn::offers`]).
 //!
@@ -35,7 +35,8 @@
 //! * A queue of its own for pool tasks. A `taskwait` runs its children from one deque.
 //! * Agents that wait for more tasks. An agent that ends makes room for the worker's next work.
 //!
-//! This file is the door for the rooms above. Files of this crate name the file that they mean.
+//! Other crates use the names that this file exports. Code of this crate names the file that it
+//! means.
 //!
 //! | file | what lives there |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Task dependences (OpenMP 5.2 §15.9): the order among the children of one task.
 //!
-//! What lives in this room: entering a task with dependences, waiting for dependences, and completing
-//! a task. What does not: the queues of ready tasks ([`super::queue`]).
+//! What lives here: entering a task with dependences, waiting for dependences, and completing a
+//! task. What does not: the queues of ready tasks ([`super::queue`]).
 //!
 //! **Sets.** Each generating task has a [`DependTable`], which maps an address to *sets*. The tasks
 //! of a set name the address with the same kind and need not wait for each other (`in`, `inoutset`,
@@ -16,8 +16,8 @@
 //! **Nodes.** Only the generating task touches its table, so the table has no lock. A task that
 //! completes touches its [`Node`], which has a count of predecessors and a list of successors, both
 //! atomic. A node outlives its task as long as the table refers to the node. The time that
-//! dependences take grows with the number of edges. A set forgets completed members before it
-//! grows.
+//! dependences take grows with the number of edges. Before the storage of a set with eight or more
+//! members grows, the set forgets its completed members.
 //!
 //! **The next task.** The completion of a task can make other tasks ready. The last of these goes
 //! to the *run-next slot* of the thread. The others are pushed. First, successors become ready,
@@ -26,7 +26,8 @@
 //! rule, the successor that was entered first. So that successor goes to the slot. The thread
 //! usually starts the task of the slot next, without the deque ([`super::queue::follow`]).
 //!
-//! This file is the door for the rooms above. Files of this crate name the file that they mean.
+//! Other crates use the names that this file exports. Code of this crate names the file that it
+//! means.
 //!
 //! | file | what lives there |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! Queues of ready tasks, and the search for a task that a waiting thread may start.
 //!
-//! What lives in this room: pushing a ready task, searching, stealing, and throttling. What does not: the
+//! What lives here: pushing a ready task, searching, stealing, and throttling. What does not: the
 //! order of the tasks in the team queue ([`super::team_queue`]), and how a task runs
 //! ([`super::task`]).
 //!
@@ -11,17 +11,20 @@
 //! | team queue | the team, under a lock | by priority, then oldest first |
 //!
 //! A thread's inbox holds tasks whose `affinity` clause names data that this thread used last.
-//! Other threads take from an inbox only before they sleep, after many searches in vain, or in the
-//! child of a fork(2). The team queue has a part of its own for the tasks that free agents may run.
+//! Other threads take from an inbox only in these cases: before they sleep, after many searches in
+//! vain, in a rare search for tasks without a priority ([`search`]), and in the child of a fork(2).
+//! The team queue has a part of its own for the tasks that free agents may run.
 //!
-//! Five kinds of tasks go to the team queue:
+//! These tasks go to the team queue:
 //!
 //! * tasks with a `priority`;
 //! * tasks that a thread outside the team has made ready;
 //! * tasks that a thread has taken from an inbox, or from the deque of another thread, and may not
 //!   start;
-//! * before a thread sleeps, and after many searches in vain: the tasks of its own deque that it
-//!   may not start;
+//! * the tasks of a thread's own deque that the thread may not start: before it sleeps, after many
+//!   searches in vain, and when a free agent finds no other task;
+//! * a task of a newer region that a member has taken while it waits at the end of an older region
+//!   ([`find_after`]);
 //! * the tasks in the deque of a free agent that ends.
 //!
 //! **The order of a search.** A member of the team searches in this order: tasks with a priority,
@@ -29,22 +32,25 @@
 //! agent searches its own deque, the agents' part of the team queue, and other deques.
 //!
 //! **The task scheduling constraint** (5.2 §12.9). A thread may start a new tied task only if the
-//! task descends from every tied task that the thread has suspended. (Tasks suspended in a barrier
-//! do not count.) The suspended tied tasks form a chain of ancestry, because each one was started
-//! under the constraint. So one question is enough: does the candidate descend from the newest of
-//! them? There is one exception: a task of the thread may wait for a condition that may depend on
-//! any other task. Meanwhile the constraint does not bind the thread ([`super::outside`]).
+//! task descends from every explicit tied task that the thread has suspended. Implicit tasks never
+//! count. The suspended tied tasks form a chain of ancestry, because each one was started under the
+//! constraint. So one question is enough: does the candidate descend from the newest of them? There
+//! is one exception: a task of the thread may wait for a condition that may depend on any other
+//! task. Meanwhile the constraint does not bind the thread ([`super::outside`]).
 //!
 //! If a thread has stolen a task that it may not start, it puts the task in the team queue. There
 //! every thread can check a task before it takes the task. A task that a thread has popped from its
 //! own deque, and may not start, goes back to that deque. Before the thread sleeps, such tasks move
 //! to the team queue.
 //!
-//! **Why no deadlock follows.** Let S be the newest suspended tied task of a thread, and let S wait
-//! for a descendant D. There are five cases:
+//! **Why no deadlock follows.** Let S be the newest suspended explicit tied task of a thread, and
+//! let S wait for a descendant D. There are five cases:
 //!
 //! * D is running.
-//! * D is queued. This thread may start D.
+//! * D is queued. This thread may start D, with one exception: a free agent starts only tasks that
+//!   free agents may run. Any other D is started by a member of the team. No member waits in vain,
+//!   so each member comes to the end of its tied tasks. Then it may start any task
+//!   (`docs/protocols/task.md`, *Free agents*).
 //! * D is tied and suspended on another thread. Let T be the newest suspended tied task of that
 //!   thread. The suspended tied tasks of that thread form a chain of ancestry, and D is one of
 //!   them. So T is D or a descendant of D, hence deeper than S. The argument is repeated with T in
@@ -60,18 +66,16 @@
 //! waits among siblings form no circle. So the argument ends at a task that is running, or that a
 //! thread may start.
 //!
-//! Every waiting thread reaches every queue. It steals from the deques of other threads. Before a
-//! thread sleeps, it moves those tasks of its own deque that it may not start to the team queue.
+//! Every waiting member of the team reaches every queue. It steals from the deques and inboxes of
+//! other threads. Before a thread sleeps, it moves those tasks of its own deque that it may not
+//! start to the team queue.
 //!
 //! Sleeping threads are woken for each task in the team queue. The thread that puts a task there
 //! wakes one sleeper or all of them. If the one woken sleeper may not start the task, that sleeper
 //! wakes all others.
 //!
-//! *Own thread only* in a SAFETY comment means: the code acts for `thread`, and runs on the kernel
-//! thread that hosts `thread`. So no other code touches the thread's own fields at the same time
-//! ([`super::thread`]).
-//!
-//! This file is the door for the rooms above. Files of this crate name the file that they mean.
+//! Other crates use the names that this file exports. Code of this crate names the file that it
+//! means.
 //!
 //! | file | what lives there |
 //! |---|---|

@@ -1,10 +1,11 @@
 //! Tasks: the descriptor of implicit and explicit tasks.
 //!
-//! What lives in this room: [`Task`], and all that happens to one. What does not: the queues of ready
-//! tasks and the choice among them ([`super::queue`]), dependences ([`super::depend`]), and the layout
-//! of a front's descriptor (the fronts).
+//! What lives here: [`Task`], and all that happens to one. What does not: the queues of ready tasks
+//! and the choice among them ([`super::queue`]), dependences ([`super::depend`]), and the layout of
+//! a front's descriptor (the fronts).
 //!
-//! This file is the door for the rooms above. Files of this crate name the file that they mean.
+//! Other crates use the names that this file exports. Code of this crate names the file that it
+//! means.
 //!
 //! | file | what lives there |
 //! |---|---|

@@ -1,11 +1,12 @@
 //! A team of threads: what its members share during a region.
 //!
-//! What lives in this room: the descriptor, the members, and the reset before the next region. What does
+//! What lives here: the descriptor, the members, and the reset before the next region. What does
 //! not: forking and joining ([`super::parallel`]), how a team is put together
-//! ([`super::assemble`]), and where ready tasks wait ([`super::queue`]). `record` and
-//! `state` declare all fields; each other file works on some of them.
+//! ([`super::assemble`]), and where ready tasks wait ([`super::queue`]). `record` and `state`
+//! declare all fields; each other file works on some of them.
 //!
-//! This file is the door for the rooms above. Files of this crate name the file that they mean.
+//! Other crates use the names that this file exports. Code of this crate names the file that it
+//! means.
 //!
 //! | file | what lives there |
 //! |---|---|

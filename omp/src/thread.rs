@@ -11,7 +11,8 @@
 //! name of that thread. All such code runs on the one kernel thread that hosts it. The token
 //! [`OwnThread`] stands for it.
 //!
-//! This file is the door for the rooms above. Files of this crate name the file that they mean.
+//! Other crates use the names that this file exports. Code of this crate names the file that it
+//! means.
 //!
 //! | file | what lives there |
 //! |---|---|

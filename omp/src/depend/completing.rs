@@ -53,7 +53,8 @@ pub fn have_queued_before(task: &Task) -> Vec<QueuedWork> {
         .unwrap_or_default()
 }
 
-/// Returns what devices keep with the node of `task`, the running task, if they do.
+/// Returns the word that the offload extension stores with the node of `task`, the running task, if
+/// there is one.
 pub fn offload_mark(task: &Task) -> Option<NodeMark> {
     task.node().and_then(Node::offload_mark)
 }

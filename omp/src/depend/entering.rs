@@ -1,7 +1,7 @@
 //! Entering a task with dependences, and waiting for dependences.
 //!
-//! What lives here: what the generating task does. What does not: what the completion of a task makes
-//! ready ([`super::completing`]), and the choice of predecessors ([`super::table`]).
+//! What lives here: what the generating task does. What does not: what the completion of a task
+//! makes ready ([`super::completing`]), and the choice of predecessors ([`super::table`]).
 
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ use crate::thread::current::CurrentThread;
 ///   only this agent may run the tasks of that taskgroup ([`agents::adds_alone`]). Then the
 ///   function first waits for the predecessors.
 /// * The task is included ([`constructs::includes`]), and no predecessor is incomplete.
-/// * The other threads have enough to do ([`constructs::has_enough`]), and no predecessor is incomplete.
+/// * The other threads have enough to do ([`constructs::has_enough`]), and no predecessor is
+///   incomplete.
 pub fn submit(here: CurrentThread, task: OwnedTask, items: impl Iterator<Item = Dependence> + Clone) {
     offload::task_enters(here, &task, &items);
     let flags = task.flags();
@@ -166,7 +167,8 @@ fn wait_for_all(here: CurrentThread, items: impl Iterator<Item = Dependence>) ->
     Some(node)
 }
 
-/// Ends a wait that [`wait_and_hold`] began: completes the node.
+/// Completes the node of a wait that is over, such as one that [`wait_and_hold`] returned. Its
+/// mutexes are handed on, and the caller's reference is dropped.
 pub fn leave(here: CurrentThread, node: NonNull<Node>) {
     // SAFETY: the caller's reference is dropped below.
     let open = unsafe { node.as_ref() };
@@ -175,13 +177,13 @@ pub fn leave(here: CurrentThread, node: NonNull<Node>) {
 }
 
 /// Enters the dependences of a node. Afterwards the node still has its guard, which keeps the node
-/// from becoming ready ([`release_guard`]). There is one exception: if the node has one edge only,
-/// its guard is removed before the edge is linked. Then the node may become ready before this
-/// function returns, when the edge's predecessor completes.
+/// from becoming ready ([`release_guard`]). There is one exception: if the node has a single
+/// dependence and a single predecessor, the edge may be linked without a guard
+/// ([`Node::precede_alone`]). Then the node may become ready before this function returns.
 fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
-    // A task whose only edge is linked without a guard may be gone before the edge is reported to
-    // tools.
+    // A task whose only edge is linked without a guard may be gone before tools are notified of the
+    // edge. So with tools every node keeps its guard.
     let only = items.size_hint().1 == Some(1) && !tools::is_on();
     let mut found: Vec<Arc<MutexesMutex>> = Vec::new();
     for item in items {

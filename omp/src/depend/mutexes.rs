@@ -33,9 +33,9 @@ pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<MutexesMutex>>) {
     node.set_mutexes(mutexes);
 }
 
-/// Continues to acquire the node's mutexes. Returns true if the node holds all of them. Otherwise
-/// the node stands in line for the next mutex. The thread that hands this mutex to the node then
-/// acquires the remaining mutexes for the node.
+/// Begins to acquire the mutexes of a node that has no predecessor left. Returns true if the node
+/// holds all of them. Otherwise the node stands in line for the next mutex. The thread that hands
+/// this mutex to the node then acquires the remaining mutexes for the node.
 #[inline]
 pub(super) fn acquire(node: &Node) -> bool {
     node.rare().is_none_or(|rare| acquire_all(node, rare))

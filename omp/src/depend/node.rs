@@ -12,8 +12,8 @@
 //! *References.* Each of the following holds one reference to a node:
 //!
 //! * the task, or the context that waits for the node;
-//! * the table of the generating task, for all its uses of the node (these are counted without
-//!   atomics, because only one task touches the table);
+//! * the generating task, for all its [`TableRef`]s of the node together ([`Node::uses`] counts
+//!   them without atomics, because no other task has any);
 //! * a mutex in whose waiting line the node stands;
 //! * each successor that queues its work on a device, if this node's task does so, too;
 //! * with a race detector, each successor.
@@ -39,8 +39,8 @@
 //! successor that queues its work keeps references to those of its predecessors that queue theirs,
 //! and asks them where that work is.
 //!
-//! *Size.* A node takes two cache lines. The second line holds edges only: all except the first
-//! edge. Data that few nodes need are stored elsewhere ([`Rare`]).
+//! *Size.* A node takes two cache lines. The second line holds edges only: all edges in the node
+//! except the first. Further edges, and data that few nodes need, are stored elsewhere ([`Rare`]).
 //!
 //! Tried and rejected:
 //! * a lock and a vector of successors per node (per edge: two atomic operations, an allocation,
@@ -120,7 +120,8 @@ impl Drop for Rare {
 }
 
 impl Node {
-    /// Makes a node with two references: one for the task and one for the table.
+    /// Makes a node with two references: one for the task or the waiting context, and one for the
+    /// returned [`TableRef`].
     pub(super) fn new(goal: NodeGoal) -> (NonNull<Self>, TableRef) {
         let Some(node) = NonNull::new(blocks::allocate(size_of::<Self>()).cast::<Self>()) else {
             report::fatal("out of memory for a task's dependences")
@@ -197,7 +198,8 @@ impl Node {
         self.rare.get_or_init(Box::default).mutexes.set(mutexes);
     }
 
-    /// Sets what devices keep with the node. The node is not published yet.
+    /// Sets the word that the offload extension stores with the node. The node is not published
+    /// yet.
     pub(super) fn set_offload_mark(&self, mark: NodeMark) {
         self.rare.get_or_init(Box::default).offload.set(Some(mark));
     }
@@ -207,7 +209,7 @@ impl Node {
         self.rare.get_or_init(Box::default).mark.set(mark);
     }
 
-    /// Returns what devices keep with the node, if they do.
+    /// Returns the word that the offload extension stores with the node, if there is one.
     pub(super) fn offload_mark(&self) -> Option<NodeMark> {
         self.rare()?.offload.get()
     }
@@ -292,9 +294,9 @@ impl Node {
     }
 
     /// Returns the list of this node to which the successor is added. Both nodes have [`Rare`]
-    /// data. If devices keep something with both nodes, they are notified that
-    /// the successor waits for this node. If both tasks queue their work, this node is noted
-    /// in the successor.
+    /// data. If the offload extension stores a word with both nodes, it is notified that the
+    /// successor waits for this node. If both tasks queue their work, this node is noted in the
+    /// successor.
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
         if let (Some(before), Some(mark)) = (mine.offload.get(), its.offload.get()) {
@@ -404,8 +406,9 @@ impl Node {
         close(&self.successors, free);
     }
 
-    /// Returns the list of the nodes that wait for this one now, newest first, or null if there are
-    /// none. The task must not complete while the caller uses the list.
+    /// Returns the first list of successors, newest first, or null if it is empty. Successors in
+    /// the second list (*Two lists* in the module) are not in it. The task must not complete while
+    /// the caller uses the list.
     pub fn successors(&self) -> *const Edge {
         // ORDERING: Acquire, pairs with the exchange in `hang_edge`.
         let head = self.successors.load(Ordering::Acquire);
@@ -450,7 +453,7 @@ pub(super) fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
 
 impl TableRef {
     pub(super) fn get(&self) -> &Node {
-        // SAFETY: the table's reference keeps the node alive while there are uses.
+        // SAFETY: the reference that all uses hold together keeps the node alive.
         unsafe { self.0.as_ref() }
     }
 

@@ -1,7 +1,7 @@
 //! The record of a task in the dependence graph.
 //!
-//! What lives here: nodes, edges, references to nodes, and the mutexes of nodes. What does not: what
-//! is done with them ([`super::node`], [`super::mutexes`]), and the table of a generating task
+//! What lives here: nodes, edges, references to nodes, and the mutexes of nodes. What does not:
+//! what is done with them ([`super::node`], [`super::mutexes`]), and the table of a generating task
 //! ([`super::table`]).
 
 use core::cell::{Cell, OnceCell, UnsafeCell};
@@ -22,8 +22,9 @@ use crate::task::record::Task;
 pub(super) const GUARD: u32 = 1 << 31;
 
 /// If a context waits for the node ([`NodeGoal::Wait`]), [`Node::predecessors`] gets this value
-/// when the context may go on. No count of predecessors has this value, with or without the guard:
-/// the memory of a machine has no room for so many edges.
+/// when the context may go on. A count of predecessors could have this value, with or without the
+/// guard, only if the node had at least 2³⁰ predecessors. Their nodes and edges alone would take
+/// 144 GiB.
 pub(super) const READY: u32 = 1 << 30;
 
 /// The value of [`Node::entered`] for a node whose only edge is linked without a guard.
@@ -53,7 +54,7 @@ pub(super) enum NodeGoal {
 /// ([`NodeGoal::Wait`]). Otherwise it is the address of a task.
 pub(super) const WAIT: usize = 1;
 
-/// A node of the dependence graph, see the module.
+/// A node of the dependence graph, see [`super::node`].
 #[repr(C, align(64))]
 pub struct Node {
     /// While edges are entered: [`GUARD`] minus the number of completed predecessors. Afterwards:
@@ -67,7 +68,7 @@ pub struct Node {
     /// A [`NodeGoal`] as one word.
     pub(super) goal: *const (),
     pub(super) rare: OnceCell<Box<Rare>>,
-    /// Uses by the table of the generating task; only that task touches the count.
+    /// Number of [`TableRef`]s; only the generating task touches the count.
     pub(super) uses: Cell<u32>,
     /// Edges in use, or [`ALONE`]; only the generating task touches the count.
     pub(super) entered: Cell<u32>,
@@ -91,7 +92,9 @@ const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 //    same lock, and acquires the remaining mutexes. If another node holds one of these, this thread
 //    puts this node in line again, and step 3 is repeated.
 // 4. The thread that completes the task.
-// `uses`, `entered` and `newest` belong to the generating task throughout.
+// `uses`, `entered` and `newest` belong to the generating task throughout. `rare`, and in it
+// `queues`, `offload` and `mark`, are constant once the node is published; several threads read
+// them.
 // Edges are constant once they are in a list.
 unsafe impl Sync for Node {}
 
@@ -111,16 +114,18 @@ pub(super) struct Rare {
     pub(super) after: Cell<Vec<NodeRef>>,
     /// Data of a task that queues its work on a device.
     pub(super) queues: OnceCell<Box<NodeQueues>>,
-    /// What devices keep with the node. [`submit`](super::submit) sets it for each node that it makes after
-    /// devices have asked for that. Nodes made before that, or by other functions, have no mark.
+    /// The word that the offload extension stores with the node. [`submit`](super::submit) stores
+    /// it in each node that it makes after the extension has set
+    /// [`MARKS`](crate::extension::offload::MARKS). Nodes made before that, or by other functions,
+    /// have none.
     pub(super) offload: Cell<Option<NodeMark>>,
     /// What tools know about the task.
     pub(super) mark: Cell<TaskMark>,
 }
 
 /// One use of a node by the generating task. Uses are held by the table of that task, by
-/// [`replay`](super::replay()), and by the functions that enter the node. No other task ever gets a use.
-/// All uses of a node together hold one reference.
+/// [`replay`](super::replay()), and by the functions that enter the node. No other task ever gets a
+/// use. All uses of a node together hold one reference ([`Node::references`]).
 pub(super) struct TableRef(pub(super) NonNull<Node>);
 
 /// A counted reference that any thread may hold.
@@ -132,13 +137,13 @@ unsafe impl Send for NodeRef {}
 /// Additional data of a node whose task queues work on a device.
 #[derive(Default)]
 pub(super) struct NodeQueues {
-    /// The newest edge to a successor of the same kind, or [`closed`](super::node).
+    /// The newest edge to a successor that queues its work, too, or [`closed`](super::node).
     pub(super) successors: AtomicPtr<Edge>,
     /// Where the work is. Set before the second list is closed, or never, if the task completes
     /// without queued work.
     pub(super) queued: OnceLock<QueuedWork>,
-    /// The predecessors of the same kind that were incomplete when the node was entered. Set before
-    /// the node is published; afterwards only the task itself touches the list.
+    /// The predecessors that queue their work, too, and were incomplete when the node was entered.
+    /// Set before the node is published; afterwards only the task itself touches the list.
     pub(super) before: Cell<Vec<NodeRef>>,
 }
 

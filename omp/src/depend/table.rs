@@ -50,8 +50,8 @@ impl DependTable {
             task.children_depend.set(Some(fresh.cast()));
             fresh.cast()
         });
-        // SAFETY: only the generating task, which is running here, uses its table, and only this file
-        // writes the pointer.
+        // SAFETY: only the generating task, which is running here, uses its table, and only this
+        // file writes the pointer.
         unsafe { &mut *table.cast::<Self>().as_ptr() }
     }
 
@@ -211,8 +211,8 @@ impl Sets {
         }
     }
 
-    /// Enters a task that may share its set. `again` means that the task has named the address
-    /// before.
+    /// Enters a task that may share its set with others, or that has named the address before
+    /// (`again`). In the second case the task becomes an `out` set of its own.
     #[inline]
     fn enter_among_others(&mut self, node: &TableRef, kind: DependenceKind, again: bool, only: bool) {
         let kind = kind_of_set(kind);
@@ -275,7 +275,7 @@ fn precede(before: &TableRef, node: &TableRef, only: bool) {
 }
 
 ult::seam! {
-    /// The kind of the set to which a task that names this kind belongs.
+    /// The kind of the set that a task with this kind joins or begins.
     fn kind_of_set(named: DependenceKind) -> DependenceKind {
         named
     } or inoutset_as_in {
@@ -284,7 +284,8 @@ ult::seam! {
 }
 
 ult::seam! {
-    /// A task waits for the set before, whatever the two kinds are.
+    /// Returns true if a task that begins a set of kind `to` waits for the set of kind `from`
+    /// before it. It waits, whatever the kinds are.
     fn keeps_edge(from: Option<DependenceKind>, to: DependenceKind) -> bool {
         true
     } or in_to_out_lost {

@@ -12,7 +12,7 @@
 //! | `vars` | variables, and the reader that complains |
 //! | `snapshot` | the variables of this process |
 //! | `machine` | what reading needs to know of the machine |
-//! | `hooks` | what rooms above do when the settings have been read |
+//! | `hooks` | what other modules do when the settings have been read |
 //! | `value` | parsers of single values |
 //! | `places`, `kmp_affinity`, `hw_subset`, `allocator` | the four small languages |
 //! | `described` | the machine that `GANGWAY_TOPOLOGY` describes |

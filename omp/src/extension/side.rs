@@ -14,7 +14,8 @@
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-/// What devices keep with a dependence node. Only they know what it means.
+/// The word that the offload extension stores with a dependence node. Only the extension knows what
+/// it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeMark(pub u64);
 

@@ -14,8 +14,8 @@ use crate::thread::own::Helping;
 
 /// Finds a task that `thread`, which waits at a task scheduling point, may start. When that task
 /// has ended, the thread may take further tasks for the same wait without a new call
-/// ([`super::next_in_place`]). Each of them requires that `more` returns true. After [`super::end_help`] the
-/// thread takes no more.
+/// ([`super::next_in_place`]). Each of them requires that `more` returns true. After
+/// [`super::end_help`] the thread takes no more.
 pub fn find(thread: OwnThread, scope: SearchScope, more: &dyn Fn() -> bool) -> Option<Job> {
     if has_its_fill(thread) {
         return None;

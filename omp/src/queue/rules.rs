@@ -5,9 +5,9 @@
 use crate::task::record::{Task, TaskFlags};
 use crate::thread::current::OwnThread;
 
-/// Returns the newest tied task that `thread` has begun and not ended. Returns `None` if there is
-/// none. Also returns `None` while a task of the thread waits for a condition that may depend on
-/// any other task ([`is_loose`]). Then the task scheduling constraint does not bind the
+/// Returns the newest explicit tied task that `thread` has begun and not ended. Returns `None` if
+/// there is none. Also returns `None` while a task of the thread waits for a condition that may
+/// depend on any other task ([`is_loose`]). Then the task scheduling constraint does not bind the
 /// thread.
 pub(super) fn newest_tied(thread: OwnThread) -> Option<&'static Task> {
     if is_loose(thread) {
@@ -33,7 +33,7 @@ ult::seam! {
 }
 
 ult::seam! {
-    /// A thread starts a tied task only if it descends from the thread's newest tied task.
+    /// A thread starts a tied task only if the task descends from the thread's newest tied task.
     fn constraint_allows(thread: OwnThread, task: &Task) -> bool {
         task.flags().has(TaskFlags::UNTIED)
             || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
@@ -42,8 +42,8 @@ ult::seam! {
     }
 }
 
-/// Does a task of the thread wait for a condition outside of the runtime, such as a message? Then
-/// the thread may start any task.
+/// Returns true if a task of the thread waits for a condition outside of the runtime, such as a
+/// message. Then the task scheduling constraint does not bind the thread.
 #[inline]
 pub fn is_loose(thread: OwnThread) -> bool {
     thread.own().waits.loose.get() != 0

@@ -19,8 +19,8 @@ use crate::task::owned::OwnedTask;
 use crate::task::record::Task;
 use crate::thread::current::OwnThread;
 
-/// Pushes the task of the thread's run-next slot to the thread's queues. If the slot is empty, the
-/// function does nothing.
+/// Pushes the task of the run-next slot ([`push`]). If the slot is empty, the function does
+/// nothing.
 #[inline]
 pub fn push_ready(thread: OwnThread, run_next: Option<OwnedTask>) {
     if let Some(ready) = run_next {
@@ -29,10 +29,13 @@ pub fn push_ready(thread: OwnThread, run_next: Option<OwnedTask>) {
 }
 
 /// Chooses the task that `thread` starts next. The caller has just ended a task that was found for
-/// a wait, and `ready` is the task in the run-next slot. `number` is the [`super::help_number`] of
-/// that wait. As a rule the function returns `ready`. Otherwise it pushes `ready`, and returns
-/// another task or `None`. `None` means that the thread returns to the scheduler, as in
-/// [`super::next_in_place`].
+/// a wait, and `ready` is the task in the run-next slot. `number` is what [`super::help_number`]
+/// returned when the task had been found. As a rule the function returns `ready`.
+///
+/// If the wait is over, or the scheduler must be asked, the function pushes `ready` and returns
+/// `None`. If `ready` does not go before the tasks in the queues, the function pushes `ready` and
+/// returns what [`near`] finds: another task, `ready` itself, or `None`. `None` means that the
+/// thread returns to the scheduler, as in [`super::next_in_place`].
 pub fn follow(thread: OwnThread, number: u32, ready: OwnedTask) -> Option<OwnedTask> {
     if !lasts(thread, number) {
         push(thread, ready);

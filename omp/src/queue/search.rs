@@ -28,9 +28,8 @@ pub fn end_help(thread: OwnThread) {
     helping.set(Helping { number: helping.get().number.wrapping_add(1), more: None });
 }
 
-/// Returns the number of the latest `find`. The number changes with each task that `find`
-/// finds, and when a wait ends. So if two calls return the same number, the wait that lasted at the
-/// first call still lasts at the second.
+/// Returns a number that changes with each task that `find` finds, and when a wait ends. So if two
+/// calls return the same number, the wait that lasted at the first call still lasts at the second.
 pub fn help_number(thread: OwnThread) -> u32 {
     thread.own().search.helping.get().number
 }
@@ -70,7 +69,9 @@ pub(super) fn find_task(thread: OwnThread, scope: SearchScope) -> Option<OwnedTa
     }
 }
 
-/// Takes a task from the thread's own deque or inbox, or from the team queue.
+/// Takes a task from the thread's own deque or inbox, or from the team queue. There is one
+/// exception: a rare search for a task without a priority also takes from the deques and inboxes of
+/// other threads ([`instead_of_the_same`]).
 pub(super) fn near(thread: OwnThread) -> Option<OwnedTask> {
     if thread.is_agent() {
         return own(thread).or_else(|| for_agents(thread));
@@ -143,8 +144,9 @@ pub(super) fn taken(thread: OwnThread, found: TeamQueueSearch) -> Option<OwnedTa
     found.task
 }
 
-/// Takes a task from the deques and inboxes of other threads. `patient` has the same meaning as in
-/// [`steal`].
+/// Takes a task from the deques and inboxes of other threads. After many searches in vain the
+/// thread also clears out its own deque ([`clear_out`]). A free agent takes from no inbox.
+/// `patient` has the same meaning as in [`steal`].
 pub(super) fn far(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
     if thread.is_agent() {
         let in_vain = || clear_out(thread).or_else(|| steal_as_agent(thread, false));
@@ -228,8 +230,9 @@ pub(super) const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 /// owner. If several searches in a row have left a lone task, the next search takes such a task
 /// ([`LOOKS_AT_LONE_TASK`]).
 ///
-/// In a large team, a `patient` search looks at some deques only, and begins at another deque each
-/// time. It also takes lone tasks, because the thread would not come back to the same task soon.
+/// The search begins at a deque that is drawn at random ([`first_victim`]). In a large team, a
+/// `patient` search looks at some deques only. It also takes lone tasks, because the thread would
+/// not come back to the same task soon.
 pub(super) fn steal(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
     let team = thread.team();
     let size = team.size();
@@ -292,7 +295,7 @@ pub(super) const TASKS_MOVED_PER_DEQUE: u32 = 8;
 ///
 /// If an agent finds no task in this way, it ends as a rule, and the next agent continues with the
 /// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is
-/// not `patient` and looks at all tasks.
+/// not `patient` and looks at all tasks as long as a deque has a task that free agents may run.
 #[cold]
 pub(super) fn steal_as_agent(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
     let team = thread.team();
@@ -367,8 +370,8 @@ pub(super) fn stolen(team: &Team, victim: &Thread, task: OwnedTask) -> OwnedTask
 }
 
 /// Pops tasks off the thread's own deque until the thread may start one, and returns that task. The
-/// popped tasks that the thread may not start move to the team queue. Called before a sleep, and
-/// after many searches in vain.
+/// popped tasks that the thread may not start move to the team queue. Called before a sleep, after
+/// many searches in vain, and when a free agent finds no other task.
 pub(super) fn clear_out(thread: OwnThread) -> Option<OwnedTask> {
     let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;
@@ -383,8 +386,8 @@ pub(super) fn clear_out(thread: OwnThread) -> Option<OwnedTask> {
     found
 }
 
-/// Returns the number of the thread whose deque is searched first. If the distances between the
-/// processors differ, near threads are chosen more often than far ones.
+/// Returns the number of the thread whose deque is searched first, drawn at random. If the
+/// distances between the processors differ, near threads are drawn more often than far ones.
 pub(super) fn first_victim(thread: OwnThread, team: &Team, size: u32) -> u32 {
     let mut draw = thread.own().search.draw.borrow_mut();
     let (me, count) = (thread.num() as usize, size as usize);

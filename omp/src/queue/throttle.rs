@@ -49,26 +49,29 @@ pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(
     }
 }
 
-/// Throttling ([`throttle`]) limits the incomplete children of a producer. The limit is this number
-/// times the number of threads in the team, but at least [`CHILDREN_IN_SMALL_TEAM`]. Children that
-/// wait for dependences count, too. The limit bounds the memory of a producer that is faster than
-/// its tasks. Chosen: with so many incomplete tasks of a task graph, every thread has work; any
-/// value from 128 to 512 will do.
+/// Throttling ([`throttle`]) limits the incomplete children of a *producer*, a task that makes many
+/// children. The limit is this number times the number of threads in the team, but at least
+/// [`CHILDREN_IN_SMALL_TEAM`]. Children that wait for dependences count, too. The limit bounds the
+/// memory of a producer that is faster than its tasks. Chosen: with so many incomplete tasks of a
+/// task graph, every thread has work; any value from 128 to 512 will do.
 pub const CHILDREN_PER_THREAD: u64 = 256;
 
 /// Number of incomplete children that a task may have in a small team, whatever the number of its
 /// threads. Derived: what [`CHILDREN_PER_THREAD`] allows in a team of four threads.
 pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 
-/// Slows a producer down, if `task_throttling` is on in [`env::settings`].
+/// Slows a *producer* down, a task that makes many children, if `task_throttling` is on in
+/// [`env::settings`].
 ///
-/// If the deque of the producer is full ([`DEQUE_TASKS`]), the producer as a rule runs each new
-/// task at once ([`is_saturated`]). It runs some queued tasks instead in three cases: tasks with a
-/// priority are ready, task-aware MPI is on, or the producer runs on a free agent.
+/// If the deque of the thread is full ([`DEQUE_TASKS`]), the producer as a rule runs each new task
+/// at once ([`is_saturated`]). It runs some queued tasks instead in three cases: tasks with a
+/// priority are ready, the producer runs on a free agent, or task-aware MPI is on. With task-aware
+/// MPI, a task that waits for a message must be alone on its stack ([`crate::outside`]).
 ///
-/// If the producer has too many incomplete children, it runs some queued tasks. Then it yields
-/// until there are fewer, at most [`PRODUCER_YIELDS`] times. It is never held back for good,
-/// because a task may depend on an event that only the producer can fulfil.
+/// Otherwise, or if an agent cannot empty its deque, the number of incomplete children counts. If
+/// the producer has too many, it runs some queued tasks. Then it lets other kernel threads have the
+/// core until there are fewer children, at most [`PRODUCER_YIELDS`] times. It is never held back
+/// for good, because a task may depend on an event that only the producer can fulfil.
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
@@ -95,8 +98,8 @@ fn look_how_many(here: CurrentThread) {
             run_some(here, DEQUE_TASKS / 4);
             if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
                 // The agent cannot empty its deque: as a rule, only members of the team may run the
-                // tasks that are left. So the agent is held back like a producer with too many
-                // children.
+                // tasks that are left. So the limit on incomplete children applies to the agent,
+                // too.
                 hold_back(here);
             }
         }
@@ -113,8 +116,8 @@ pub fn is_saturated(thread: OwnThread) -> bool {
     thread.own().search.saturated.get()
 }
 
-/// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until the deque
-/// is half empty, or until a task with a priority is ready.
+/// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until fewer than
+/// half of [`DEQUE_TASKS`] tasks are in the deque, or until a task with a priority is ready.
 pub fn stays_saturated(thread: OwnThread) -> bool {
     let stays = thread.deque.len() >= DEQUE_TASKS / 2 && thread.team().team_queue().has_nothing_urgent();
     thread.own().search.saturated.set(stays);
@@ -182,9 +185,16 @@ pub fn run_some(here: CurrentThread, count: usize) {
 }
 
 /// Runs the tasks that the free agent `here.thread` may start, by plain calls on its own stack.
-/// Stops when no task is left, when another context waits for this worker, or when a task of the
-/// agent was suspended. Then it waits until every task that the agent has begun has ended; that
-/// wait may run further tasks.
+/// Stops in the following cases:
+///
+/// * no task is left;
+/// * another context waits for this worker;
+/// * a pass through the scheduler is due ([`ult::sched::may_go_on_in_place`]), and the agent's
+///   deque is empty;
+/// * after such a pass, a task that the agent has begun has not ended.
+///
+/// Then it waits until every task that the agent has begun has ended; that wait may run further
+/// tasks.
 pub fn run_all(here: CurrentThread) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();
@@ -197,7 +207,8 @@ pub fn run_all(here: CurrentThread) {
         life::run_taken(here, task);
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            // The result false has two possible reasons, and a second call distinguishes them:
+            // If the deque is empty, the agent leaves the loop. Otherwise the result false has two
+            // possible reasons, and a second call distinguishes them:
             // * Another context waits for this worker. Then the second call returns false, too, and
             //   the agent leaves the loop. When the agent ends, the tasks of its deque move to the
             //   team queue.

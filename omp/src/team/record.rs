@@ -1,9 +1,9 @@
 //! The descriptor of a team.
 //!
-//! What lives here: the parts of a team, the slots of members, and the reset before the next region.
-//! What does not: the parts that change in a region (`state`), and what threads do with a team. The
-//! other files of this room, and rooms above, add those functions to [`Team`]; this file knows none
-//! of them.
+//! What lives here: the parts of a team, the slots of members, and the reset before the next
+//! region. What does not: the parts that change in a region (`state`), and what threads do with a
+//! team. Other files of `team`, and modules that use a team, add those functions to [`Team`]; this
+//! file knows none of them.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;

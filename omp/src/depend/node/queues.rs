@@ -1,16 +1,17 @@
 //! Nodes of tasks that queue their work on a device.
 //!
-//! Such a task begins as soon as its predecessors of this kind have queued their work; the device
-//! keeps the order.
+//! Such a task begins when its predecessors that queue their work, too, have queued it, and its
+//! other predecessors are complete. The task's own work comes after theirs in a device's queue, or
+//! it waits for their work.
 //!
 //! What lives here: the second list of successors, and where the work is. What does not: devices
 //! ([`super::super::super::extension::offload`]).
 //!
-//! The second list of a node holds successors of the same kind. It is closed when the task's work
-//! is in the device's queue. The first list, `Node::successors`, is closed when the task is
-//! complete. Both follow the protocol in `docs/protocols/depend.md`. A successor keeps references
-//! to those predecessors of this kind that were not complete when the successor was entered. It
-//! asks them where their work is, and completes after them.
+//! The second list of a node holds the successors that queue their work, too. It is closed when the
+//! task's work is in the device's queue. The first list, `Node::successors`, is closed when the
+//! task is complete. Both follow the protocol in `docs/protocols/depend.md`. A successor in the
+//! second list keeps references to those predecessors that queue their work, and were not complete
+//! when the successor was entered. It asks them where their work is, and completes after them.
 
 use super::super::record::{Node, NodeQueues, NodeRef, Rare};
 use super::close;
@@ -56,8 +57,8 @@ impl Node {
         }
     }
 
-    /// Calls `ask` with the predecessors of the same kind. Only the running task calls this, for
-    /// itself; `ask` does not wait.
+    /// Calls `ask` with the predecessors that queue their work, too. Only the running task calls
+    /// this, for itself; `ask` does not wait.
     pub(in crate::depend) fn ask_before<T>(&self, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
         let queues = self.queues()?;
         let before = queues.before.take();
@@ -66,8 +67,9 @@ impl Node {
         Some(answer)
     }
 
-    /// Drops the references to the predecessors of the same kind. Called by the running task. If
-    /// each task kept these references, a chain of nodes would keep all earlier nodes alive.
+    /// Drops the references to the predecessors that queue their work, too. Called by the running
+    /// task. If each task kept these references, a chain of nodes would keep all earlier nodes
+    /// alive.
     pub fn forget_before(&self) {
         if let Some(queues) = self.queues() {
             drop(queues.before.take());
