@@ -146,15 +146,15 @@ pub(super) fn taken(thread: OwnThread, found: TeamQueueSearch) -> Option<OwnedTa
 
 /// Takes a task from the deques and inboxes of other threads. After many searches in vain the
 /// thread also clears out its own deque ([`clear_out`]). A free agent takes from no inbox.
-/// `patient` has the same meaning as in [`steal`].
-pub(super) fn far(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
+/// `brief` has the same meaning as in [`steal`].
+pub(super) fn far(thread: OwnThread, brief: bool) -> Option<OwnedTask> {
     if thread.is_agent() {
         let in_vain = || clear_out(thread).or_else(|| steal_as_agent(thread, false));
-        return steal_as_agent(thread, patient)
+        return steal_as_agent(thread, brief)
             .or_else(|| if looks_in_vain(thread) { in_vain() } else { None });
     }
-    steal(thread, patient)
-        .or_else(|| hinted(thread, hint::steal(&thread, thread.own().search.looks.get(), !patient)?))
+    steal(thread, brief)
+        .or_else(|| hinted(thread, hint::steal(&thread, thread.own().search.looks.get(), !brief)?))
         .or_else(|| {
             if looks_in_vain(thread) { clear_out(thread).or_else(|| steal(thread, false)) } else { None }
         })
@@ -226,26 +226,27 @@ pub(super) const LARGE_TEAM_THREADS: u32 = 256;
 /// will do.
 pub(super) const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 
-/// Takes the oldest task of another thread's deque. A `patient` search leaves a lone task to its
-/// owner. If several searches in a row have left a lone task, the next search takes such a task
-/// ([`LOOKS_AT_LONE_TASK`]).
+/// Takes the oldest task of another thread's deque. A search between two jobs is `brief`. A search
+/// before a sleep, after many searches in vain, or in [`instead_of_the_same`] is not. A `brief`
+/// search leaves a lone task to its owner. If several searches in a row have left a lone task, the
+/// next search takes such a task ([`LOOKS_AT_LONE_TASK`]).
 ///
 /// The search begins at a deque that is drawn at random ([`first_victim`]). In a large team, a
-/// `patient` search looks at some deques only. It also takes lone tasks, because the thread would
-/// not come back to the same task soon.
-pub(super) fn steal(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
+/// `brief` search looks at some deques only. It also takes lone tasks, because the thread would not
+/// come back to the same task soon.
+pub(super) fn steal(thread: OwnThread, brief: bool) -> Option<OwnedTask> {
     let team = thread.team();
     let size = team.size();
     if thread.is_agent() {
-        return steal_as_agent(thread, patient);
+        return steal_as_agent(thread, brief);
     }
     if size < 2 {
         return steal_from_agents(thread);
     }
     let start = first_victim(thread, team, size);
     let looks = thread.own().search.spared.get() + 1;
-    let samples_deques = patient && size > LARGE_TEAM_THREADS;
-    let spares = patient && !samples_deques && looks < LOOKS_AT_LONE_TASK;
+    let samples_deques = brief && size > LARGE_TEAM_THREADS;
+    let spares = brief && !samples_deques && looks < LOOKS_AT_LONE_TASK;
     let mut has_spared = false;
     let victims = if samples_deques { VICTIMS_IN_LARGE_TEAM } else { size };
     for i in 0..victims {
@@ -279,7 +280,7 @@ pub(super) fn steal_from_agents(thread: OwnThread) -> Option<OwnedTask> {
     others.filter(|other| !other.deque.is_empty()).find_map(|victim| steal_from(thread, team, victim))
 }
 
-/// Number of tasks that a `patient` agent moves out of one deque in one search, to reach the tasks
+/// Number of tasks that an agent moves out of one deque in one `brief` search, to reach the tasks
 /// behind them. Chosen: the search stays short in a long deque; any value from 4 to 32 will do.
 pub(super) const TASKS_MOVED_PER_DEQUE: u32 = 8;
 
@@ -288,16 +289,16 @@ pub(super) const TASKS_MOVED_PER_DEQUE: u32 = 8;
 ///
 /// The agent takes the oldest tasks of a deque, one after the other, until it may start one of
 /// them. The tasks that it may not start move to the team queue; as a rule only threads of the team
-/// may run them. A `patient` agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks. For
-/// one kind of task it leaves the deque at once: a task that free agents may run, but that the task
-/// scheduling constraint keeps from this agent. The agent moves this task, too, so that another
-/// agent may start it.
+/// may run them. In a `brief` search the agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved
+/// tasks. For one kind of task it leaves the deque at once: a task that free agents may run, but
+/// that the task scheduling constraint keeps from this agent. The agent moves this task, too, so
+/// that another agent may start it.
 ///
 /// If an agent finds no task in this way, it ends as a rule, and the next agent continues with the
 /// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is
-/// not `patient` and looks at all tasks as long as a deque has a task that free agents may run.
+/// not `brief` and looks at all tasks as long as a deque has a task that free agents may run.
 #[cold]
-pub(super) fn steal_as_agent(thread: OwnThread, patient: bool) -> Option<OwnedTask> {
+pub(super) fn steal_as_agent(thread: OwnThread, brief: bool) -> Option<OwnedTask> {
     let team = thread.team();
     let agents = team.agents()?;
     let others = agents.threads().filter(|other| !core::ptr::eq(*other, thread.thread()));
@@ -305,14 +306,14 @@ pub(super) fn steal_as_agent(thread: OwnThread, patient: bool) -> Option<OwnedTa
     victims.find_map(|victim| {
         let mut moving = Moving::to_team_queue_of(team);
         let mut found = None;
-        let mut left = if patient { TASKS_MOVED_PER_DEQUE } else { u32::MAX };
+        let mut left = if brief { TASKS_MOVED_PER_DEQUE } else { u32::MAX };
         while left != 0 && agents.have_ready() && !victim.deque.is_empty() {
             let Some(task) = steal_any(victim) else { break };
             if allowed(thread, &task) {
                 found = Some(stolen(team, victim, task));
                 break;
             }
-            left = if patient && task.flags().has(TaskFlags::POOL) { 0 } else { left - 1 };
+            left = if brief && task.flags().has(TaskFlags::POOL) { 0 } else { left - 1 };
             moving.put(task);
         }
         moving.notify();
