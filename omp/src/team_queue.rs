@@ -190,7 +190,7 @@ type Levels = BTreeMap<i32, QueueLevel>;
 /// level stays if the part has at most this number of levels. Otherwise the level is removed. The
 /// reason is that a search walks over empty levels. Without the removal, the walk would become long
 /// in a program that gives every task a priority of its own.
-const KEPT: usize = 8;
+const LEVELS_KEPT: usize = 8;
 
 /// The tasks of one priority; tied and untied tasks each in the order of their numbers.
 #[derive(Default)]
@@ -303,7 +303,7 @@ impl TeamQueuePart {
             // ORDERING: Relaxed; under the lock.
             self.untied.fetch_sub(1, Ordering::Relaxed);
         }
-        if levels.len() > KEPT && levels.get(&priority).is_some_and(QueueLevel::is_empty) {
+        if levels.len() > LEVELS_KEPT && levels.get(&priority).is_some_and(QueueLevel::is_empty) {
             levels.remove(&priority);
         }
     }
@@ -437,6 +437,6 @@ mod tests {
         for want in tasks.iter().rev() {
             assert!(same(&team_queue.take_urgent(None), want));
         }
-        assert!(team_queue.urgent.lock().len() <= KEPT);
+        assert!(team_queue.urgent.lock().len() <= LEVELS_KEPT);
     }
 }

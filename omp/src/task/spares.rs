@@ -11,9 +11,9 @@ use core::ptr::NonNull;
 use super::owned::OwnedTask;
 use super::record::{Spares, Task};
 
-/// Descriptors that a thread keeps at most; further ones are freed. A thread that once recurses
+/// The most descriptors that a thread keeps; further ones are freed. A thread that once recurses
 /// deeply need not keep them all.
-const MOST: u32 = 64;
+const MOST_SPARES: u32 = 64;
 
 impl Spares {
     #[inline(always)]
@@ -29,7 +29,7 @@ impl Spares {
     /// Adds a descriptor that is *as new*. Returns false if the list has enough of them.
     #[inline(always)]
     pub(super) fn put(&self, task: &Task) -> bool {
-        let room = self.count.get() < MOST;
+        let room = self.count.get() < MOST_SPARES;
         if room {
             task.origin.parent.set(self.first.get());
             task.clauses.priority.set(0);

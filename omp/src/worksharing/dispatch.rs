@@ -97,7 +97,7 @@ impl Dispatch {
         reserve: &ChunkReserve,
     ) -> Range<u64> {
         if is_over(here, share) {
-            return NONE;
+            return NO_ITERATIONS;
         }
         match reserve.take() {
             // The chunks of a reserve exist, so the product does not overflow.
@@ -114,7 +114,7 @@ impl Dispatch {
     fn next_alone(&self) -> Range<u64> {
         let (trips, start) = (self.trips(), self.alone.get());
         if start >= trips {
-            return NONE;
+            return NO_ITERATIONS;
         }
         let end = if self.schedule.get().rule == ScheduleRule::Singly { start + 1 } else { trips };
         self.alone.set(end);
@@ -139,7 +139,7 @@ impl Dispatch {
 }
 
 /// No iterations.
-const NONE: Range<u64> = 0..0;
+const NO_ITERATIONS: Range<u64> = 0..0;
 
 fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Range<u64> {
     // ORDERING: Relaxed in all of this function, as in `take`.
@@ -198,7 +198,7 @@ pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkSh
     }
     dispatch.round.set(0);
     dispatch.alone.set(u64::MAX);
-    dispatch.chunk.set(NONE);
+    dispatch.chunk.set(NO_ITERATIONS);
     dispatch.ordered.set(if alone { Ordered::No } else { what.ordered });
     dispatch.bumped.set(false);
     share
@@ -273,7 +273,7 @@ fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
         super::ordered::end_chunk(here);
     }
     if is_over(here, share) {
-        return NONE;
+        return NO_ITERATIONS;
     }
     let chunk = run_chunk(dispatch.take(here, share));
     dispatch.chunk.set(chunk.clone());
