@@ -6,12 +6,12 @@
 //! comes here, it gives up its core by [`ult::sys::thread::give_core`].
 
 use crate::thread::current::OwnThread;
-use crate::thread::own::InVain;
+use crate::thread::own::YieldBackoff;
 use crate::thread::record::Thread;
 
 /// After a call that found no other thread to run, some calls in a row do nothing. Their number is
 /// doubled each time, up to this.
-const MOST_IN_VAIN: u32 = 31;
+const MOST_SKIPPED_CALLS: u32 = 31;
 
 /// Lets another OpenMP thread of the calling worker run, if there is one: at a switch point of the
 /// runtime that waits for nothing. The caller holds nothing of the runtime.
@@ -32,9 +32,10 @@ pub fn let_others_run() {
 #[inline]
 pub fn let_others_run_now_and_then(thread: OwnThread) {
     if may_let_others_run(&thread) {
-        let in_vain = thread.own().search.in_vain.get();
-        if in_vain.left != 0 {
-            thread.own().search.in_vain.set(InVain { left: in_vain.left - 1, ..in_vain });
+        let yield_backoff = &thread.own().search.yield_backoff;
+        let YieldBackoff { left, pause } = yield_backoff.get();
+        if left != 0 {
+            yield_backoff.set(YieldBackoff { left: left - 1, pause });
         } else {
             let_one_run(thread);
         }
@@ -57,8 +58,9 @@ fn may_let_others_run(thread: &Thread) -> bool {
 fn let_one_run(thread: OwnThread) {
     // SAFETY: a registered thread in the runtime, called by program code, without a lock.
     let went = unsafe { ult::sched::yield_from_program() };
-    let pause = if went { 0 } else { (2 * thread.own().search.in_vain.get().pause + 1).min(MOST_IN_VAIN) };
-    thread.own().search.in_vain.set(InVain { left: pause, pause });
+    let yield_backoff = &thread.own().search.yield_backoff;
+    let pause = if went { 0 } else { (2 * yield_backoff.get().pause + 1).min(MOST_SKIPPED_CALLS) };
+    yield_backoff.set(YieldBackoff { left: pause, pause });
 }
 
 /// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the

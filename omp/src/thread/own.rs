@@ -85,8 +85,8 @@ pub struct TaskSearch {
     pub spared: Cell<u32>,
     /// Number of tasks with a priority that the thread has resumed, see `queue::near`.
     pub resumed: Cell<u32>,
-    /// Yields that found no other context to run.
-    pub in_vain: Cell<InVain>,
+    /// How the thread backs off after yields that found no other thread to run.
+    pub yield_backoff: Cell<YieldBackoff>,
     /// Number of searches for tasks without success, see `queue`.
     pub looks: Cell<u32>,
     /// The tasks for free agents that the thread has passed over in the team queue.
@@ -150,7 +150,7 @@ impl ThreadOwn {
                 saturated: Cell::new(false),
                 spared: Cell::new(0),
                 resumed: Cell::new(0),
-                in_vain: Cell::default(),
+                yield_backoff: Cell::default(),
                 looks: Cell::new(0),
                 seen: Cell::new(TeamQueueSeen::NOTHING),
             },
@@ -222,12 +222,13 @@ pub struct Pushed {
     pub thread_limit: u32,
 }
 
-/// Yields of a thread that found no other thread to run.
+/// How a thread backs off after a yield that found no other thread to run: some later calls do
+/// nothing.
 #[derive(Clone, Copy, Default)]
-pub struct InVain {
-    /// Calls to come that do nothing.
+pub struct YieldBackoff {
+    /// Number of calls that are still to do nothing.
     pub(crate) left: u32,
-    /// How many they were at first.
+    /// Number of calls in a row that do nothing after the latest such yield.
     pub(crate) pause: u32,
 }
 
