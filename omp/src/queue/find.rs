@@ -10,7 +10,7 @@ use crate::extension::offload;
 use crate::task::life;
 use crate::task::owned::OwnedTask;
 use crate::thread::current::OwnThread;
-use crate::thread::own::Helping;
+use crate::thread::own::HelpedWait;
 
 /// Finds a task that `thread`, which waits at a task scheduling point, may start. When that task
 /// has ended, the thread may take further tasks for the same wait without a new call
@@ -30,8 +30,8 @@ pub fn begin(thread: OwnThread, task: OwnedTask, more: &dyn Fn() -> bool) -> Job
     let more = unsafe {
         core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more)
     };
-    let helping = &thread.own().search.helping;
-    helping.set(Helping { number: helping.get().number.wrapping_add(1), more: Some(more) });
+    let helped_wait = &thread.own().search.helped_wait;
+    helped_wait.set(HelpedWait { number: helped_wait.get().number.wrapping_add(1), more: Some(more) });
     life::job(thread, task)
 }
 

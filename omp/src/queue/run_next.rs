@@ -62,8 +62,8 @@ pub fn follow_late(thread: OwnThread, ready: OwnedTask) -> Option<OwnedTask> {
 /// Returns true if the wait `number` of the thread lasts, and the thread may run one more task for
 /// it without asking the scheduler.
 fn lasts(thread: OwnThread, number: u32) -> bool {
-    let helping = thread.own().search.helping.get();
-    let Some(more) = helping.more.filter(|_| helping.number == number) else { return false };
+    let helped_wait = thread.own().search.helped_wait.get();
+    let Some(more) = helped_wait.more.filter(|_| helped_wait.number == number) else { return false };
     // SAFETY: as in `next_in_place`: the waiting context is still suspended on this worker, and its
     // closure is alive.
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }

@@ -19,19 +19,19 @@ use crate::task::record::{Task, TaskFlags};
 use crate::team::record::Team;
 use crate::team_queue::TeamQueueSearch;
 use crate::thread::current::OwnThread;
-use crate::thread::own::Helping;
+use crate::thread::own::HelpedWait;
 use crate::thread::record::Thread;
 
 /// Ends the wait for which `find` has found tasks.
 pub fn end_help(thread: OwnThread) {
-    let helping = &thread.own().search.helping;
-    helping.set(Helping { number: helping.get().number.wrapping_add(1), more: None });
+    let helped_wait = &thread.own().search.helped_wait;
+    helped_wait.set(HelpedWait { number: helped_wait.get().number.wrapping_add(1), more: None });
 }
 
 /// Returns a number that changes with each task that `find` finds, and when a wait ends. So if two
 /// calls return the same number, the wait that lasted at the first call still lasts at the second.
 pub fn help_number(thread: OwnThread) -> u32 {
-    thread.own().search.helping.get().number
+    thread.own().search.helped_wait.get().number
 }
 
 /// Takes one more task for a wait, after a task that was found for this wait has ended. `number` is
@@ -45,8 +45,8 @@ pub fn help_number(thread: OwnThread) -> u32 {
 /// current number, neither has happened since. Hence the waiting context is still suspended on this
 /// worker, and its closure is alive.
 pub fn next_in_place(thread: OwnThread, number: u32) -> Option<OwnedTask> {
-    let helping = thread.own().search.helping.get();
-    let more = helping.more.filter(|_| helping.number == number)?;
+    let helped_wait = thread.own().search.helped_wait.get();
+    let more = helped_wait.more.filter(|_| helped_wait.number == number)?;
     if !ult::sched::may_go_on_in_place(thread.team().sleepers()) {
         return None;
     }

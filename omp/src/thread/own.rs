@@ -77,8 +77,8 @@ pub struct AgentCounts {
 pub struct TaskSearch {
     /// The generator that picks victims.
     pub draw: RefCell<Draw>,
-    /// The wait whose tasks run in place, see `queue::next_in_place`.
-    pub helping: Cell<Helping>,
+    /// The wait for which the thread runs tasks, see `queue::next_in_place`.
+    pub helped_wait: Cell<HelpedWait>,
     /// The deque was full, and was not yet half empty at the last check, see `queue::is_saturated`.
     pub saturated: Cell<bool>,
     /// Number of searches in a row that left another thread's only task in that thread's deque.
@@ -146,7 +146,7 @@ impl ThreadOwn {
             agent: AgentCounts { begun: Cell::new(0), reducing: Cell::new(0), at_work: Cell::new(false) },
             search: TaskSearch {
                 draw: RefCell::new(Draw::new(u64::from(num))),
-                helping: Cell::default(),
+                helped_wait: Cell::default(),
                 saturated: Cell::new(false),
                 spared: Cell::new(0),
                 resumed: Cell::new(0),
@@ -176,12 +176,13 @@ impl ThreadOwn {
     }
 }
 
-/// The wait of a thread whose tasks run in place.
+/// The wait for which a thread runs tasks. While the wait lasts, one task may follow another
+/// without a pass through the scheduler.
 #[derive(Clone, Copy, Default)]
-pub struct Helping {
-    /// Identifies the wait.
+pub struct HelpedWait {
+    /// Changes with each task that is found for a wait, and when a wait ends.
     pub number: u32,
-    /// Says whether the wait may have one more task; `None` if no wait lasts.
+    /// Returns true if one more task may run for the wait; `None` if no wait lasts.
     pub more: Option<*const (dyn Fn() -> bool + 'static)>,
 }
 
