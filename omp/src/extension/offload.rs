@@ -151,12 +151,12 @@ fn enters(here: CurrentThread, task: &Task, items: &Items<'_>) {
     linked().offload.task_enters(here, task, items);
 }
 
-/// Devices keep something with each node that [`super::super::depend::submit`] makes. Devices set
-/// it.
+/// True if the offload extension stores a word with each node that [`super::super::depend::submit`]
+/// makes. The extension sets it.
 pub static MARKS: AtomicBool = AtomicBool::new(false);
 
-/// The node of `task` is made, and not published. Returns what devices keep with it. While they keep
-/// nothing with nodes, this costs one load.
+/// The node of `task` is made, and not published. Returns the word that the offload extension
+/// stores with the node. While it stores none, this costs one load.
 #[inline(always)]
 pub fn node_made(task: &Task) -> Option<NodeMark> {
     // ORDERING: Relaxed; tasks that were made before have no mark.

@@ -71,7 +71,7 @@ impl TaskFlags {
     /// The task depends on tasks that may have left data on a device. Those data are brought back
     /// first.
     pub const LOOKS: Self = Self(2048);
-    /// The task's work is queued on a device, behind the work of its predecessors of the same kind
+    /// The task queues its work on a device, behind the work of its predecessors that do so, too
     /// ([`crate::depend::queued`]).
     pub const QUEUES: Self = Self(4096);
     /// The task's next child queues its work on a device.
