@@ -114,8 +114,14 @@ fn text_of(path: &Path) -> String {
     without_tests(&fs::read_to_string(path).unwrap_or_default()).to_owned()
 }
 
-/// The text of a source file up to its tests.
+/// The text of a source file up to the module with its tests. Other items for tests may stand
+/// anywhere.
 pub fn without_tests(text: &str) -> &str {
-    let end = text.find("#[cfg(test)]").or_else(|| text.find("#[cfg(all(test,")).unwrap_or(text.len());
-    &text[..end]
+    let is_of_tests = |at: usize| {
+        let mut lines = text[at..].lines();
+        let attribute = lines.next().unwrap_or_default();
+        attribute.contains("test") && lines.next().is_some_and(|line| line.starts_with("mod "))
+    };
+    let mut marks = text.match_indices("#[cfg(").map(|(at, _)| at);
+    &text[..marks.find(|&at| is_of_tests(at)).unwrap_or(text.len())]
 }

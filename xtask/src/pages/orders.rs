@@ -99,7 +99,9 @@ fn commented(text: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{intervals, orders, replaced, sources};
+    use super::{FAIRNESS, ORDER, intervals, orders, replaced, sources};
+    use crate::pages::text_of;
+    use std::path::Path;
 
     #[test]
     fn sources_and_orders_are_read() {
@@ -112,6 +114,16 @@ mod tests {
     fn intervals_are_read() {
         let text = "    /// Chosen: any.\n    const TICKS: u32 = 16;\n        good: 8..=32;\n        starves: \"a task\";\n        arises_in: \"a.c\";\n        seen_to_fail: true;\n";
         assert!(intervals(text).ends_with("| `TICKS` | 16 | 8 to 32 | a task | `a.c` | yes |\n"));
+    }
+
+    #[test]
+    fn each_row_of_the_scheduler_is_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = text_of(&root.join(FAIRNESS));
+        let rows = text.matches(" starves: \"").count();
+        assert!(rows > 10, "{rows}");
+        assert_eq!(intervals(&text).lines().count(), 2 + rows);
+        assert!(orders(&text_of(&root.join(ORDER))).lines().count() > 2 + 6);
     }
 
     #[test]
