@@ -109,9 +109,9 @@ static const struct {
     const char *name;
     void (*run)(int threads);
     double least;
-} constructs[] = {{"barrier", many_barriers, 40e-6},   {"critical", many_criticals, 40e-6},
-                  {"lock", many_locks, 40e-6},         {"ordered", many_ordered, 100e-6},
-                  {"single", many_singles, 40e-6},     {"taskwait", many_taskwaits, 40e-6},
+} constructs[] = {{"barrier", many_barriers, 40e-6},     {"critical", many_criticals, 40e-6},
+                  {"lock", many_locks, 40e-6},           {"ordered", many_ordered, 100e-6},
+                  {"single", many_singles, 40e-6},       {"taskwait", many_taskwaits, 40e-6},
                   {"reduction", many_reductions, 40e-6}, {"spin", many_spin, 40e-6}};
 enum { CONSTRUCTS = sizeof constructs / sizeof *constructs };
 

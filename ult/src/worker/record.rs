@@ -270,8 +270,8 @@ impl Worker {
     }
 
     /// The TLS block with which the kernel thread was made. Any thread, also in a signal handler. It
-    /// is the answer of [`WorkerTls::original`](super::own::WorkerTls::original), which a hand-off changes in two steps
-    /// while the worker's program code runs.
+    /// is the answer of [`WorkerTls::original`](super::own::WorkerTls::original), which a hand-off
+    /// changes in two steps while the worker's program code runs.
     pub(crate) fn native_tls_block(&self) -> Option<&'static TlsBlock> {
         // ORDERING: Acquire, pairs with the Release in `registry::adopt`.
         // SAFETY: null or a record. That of a kernel thread of the pool is in its worker, and
