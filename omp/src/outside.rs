@@ -7,11 +7,11 @@
 //!
 //! The standard knows no task scheduling point in such a call, so by default the worker goes to
 //! other threads only, and the thread that waits starts nothing. With `OMPX_TASK_AWARE_MPI` it
-//! starts other tasks of the team. They need not descend from those that it has suspended, since
-//! these may wait for any of them. So the task scheduling constraint does not bind a thread while
-//! one of its tasks waits so ([`super::queue`] asks `is_loose`). For that reason no task waits
-//! below another one on the same stack. A producer with many tasks in its deque is suspended in its
-//! own right, and does not run them by a plain call (`queue::throttle`).
+//! starts other tasks of the team. These need not descend from the tasks that it has suspended,
+//! because a suspended task may wait for any of them. So the task scheduling constraint does not
+//! bind a thread while one of its tasks waits so ([`super::queue`] asks `is_loose`). For that
+//! reason no task waits below another one on the same stack. A producer with many tasks in its
+//! deque is suspended in its own right, and does not run them by a plain call (`queue::throttle`).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

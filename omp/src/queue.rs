@@ -23,8 +23,8 @@
 //!   start;
 //! * the tasks of a thread's own deque that the thread may not start: before it sleeps, after many
 //!   searches in vain, and when a free agent finds no other task;
-//! * a task of a newer region that a member has taken while it waits at the end of an older region
-//!   ([`find_after`]);
+//! * a task that a waiting member takes at the end of a region, if the task belongs to a newer
+//!   region ([`find_after`]);
 //! * the tasks in the deque of a free agent that ends.
 //!
 //! **The order of a search.** A member of the team searches in this order: tasks with a priority,
@@ -48,9 +48,10 @@
 //!
 //! * D is running.
 //! * D is queued. This thread may start D, with one exception: a free agent starts only tasks that
-//!   free agents may run. Any other D is started by a member of the team. No member waits in vain,
-//!   so each member comes to the end of its tied tasks. Then it may start any task
-//!   (`docs/protocols/task.md`, *Free agents*).
+//!   free agents may run. A D that free agents may not run is started by a member of the team. The
+//!   exception does not concern members, so every wait of a member ends, and each member comes to
+//!   the end of its tied tasks. Then it may start any task (`docs/protocols/task.md`, *Free
+//!   agents*).
 //! * D is tied and suspended on another thread. Let T be the newest suspended tied task of that
 //!   thread. The suspended tied tasks of that thread form a chain of ancestry, and D is one of
 //!   them. So T is D or a descendant of D, hence deeper than S. The argument is repeated with T in
@@ -67,8 +68,8 @@
 //! thread may start.
 //!
 //! Every waiting member of the team reaches every queue. It steals from the deques and inboxes of
-//! other threads. Before a thread sleeps, it moves those tasks of its own deque that it may not
-//! start to the team queue.
+//! other threads. Before a thread sleeps, it moves tasks of its own deque to the team queue: those
+//! that it may not start.
 //!
 //! Sleeping threads are woken for each task in the team queue. The thread that puts a task there
 //! wakes one sleeper or all of them. If the one woken sleeper may not start the task, that sleeper

@@ -2,8 +2,8 @@
 //! once they are complete.
 //!
 //! A file that is replaced keeps its content until the new one is complete: a full disk, or a limit
-//! on the size of files, costs the new content alone. Pipes and sockets are refused, since opening
-//! or reading one may wait for ever.
+//! on the size of files, costs the new content alone. Pipes and sockets are refused, because
+//! opening or reading one may wait for ever.
 //!
 //! What may not live here: what is in a file, and lines for people.
 //!

@@ -12,14 +12,14 @@
 //!   about to sleep, or have searched in vain [`LOOKS_BEFORE_FAR`] times ([`LOOKS_BEFORE_NEAR`] on
 //!   the same memory node). So a thread that is busy elsewhere delays its tasks by microseconds,
 //!   and a thread that never searches again delays no task for good.
-//! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
-//!   team queue, as with stolen tasks.
+//! * If a thread takes a task that it may not start, by the task scheduling constraint, it puts the
+//!   task into the team queue, as with stolen tasks.
 //! * For a thread whose inbox is full ([`table::INBOX_TASKS`]), that has not started, or takes no part in
 //!   the region, and for tasks with a priority, the hint is ignored. So data that one thread has
 //!   touched first do not make it the only one that works.
 //!
-//! Who runs the task in the end is the last for its data from then on. Programs whose compiler
-//! drops the clause (GCC) make no table, and pay a test per task.
+//! The thread that runs the task in the end then counts as the last one that used the task's data.
+//! Programs whose compiler drops the clause (GCC) make no table, and pay a test per task.
 //!
 //! Rejected:
 //! * A key per page: neighbouring elements that different threads work on would all go to one of

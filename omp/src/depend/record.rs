@@ -59,8 +59,8 @@ pub(super) const WAIT: usize = 1;
 pub struct Node {
     /// While edges are entered: [`GUARD`] minus the number of completed predecessors. Afterwards:
     /// the number of incomplete predecessors. A node that is linked without a guard starts with 1.
-    /// The last thread may leave its share in the count. [`READY`] when the waiting context may go
-    /// on.
+    /// The thread that subtracts last may skip its subtraction, so its share can stay in the count
+    /// (*The last share* in [`super::node`]). [`READY`] when the waiting context may go on.
     pub(super) predecessors: AtomicU32,
     pub(super) references: AtomicU32,
     /// The newest edge to a successor, or [`closed`](super::node).
@@ -85,9 +85,9 @@ const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 // SAFETY: the cells belong to one thread at a time, and the accesses of each such thread come after
 // those of the thread before it. The cells belong to these threads, in this order:
 // 1. The creating thread, until `release_guard` or the edge of `precede_alone` publishes the node.
-// 2. The thread that finds only its own share in the count of predecessors. It acquires the mutexes
-//    of this node. If another node holds one of them, the thread puts this node in line, under the
-//    lock of the mutex.
+// 2. The thread whose share is the last one in the count of predecessors (*The last share* in
+//    `super::node`). It acquires the mutexes of this node. If another node holds one of them, the
+//    thread puts this node in line, under the lock of the mutex.
 // 3. The thread that hands this mutex to this node. It takes this node out of the line, under the
 //    same lock, and acquires the remaining mutexes. If another node holds one of these, this thread
 //    puts this node in line again, and step 3 is repeated.
@@ -137,13 +137,14 @@ unsafe impl Send for NodeRef {}
 /// Additional data of a node whose task queues work on a device.
 #[derive(Default)]
 pub(super) struct NodeQueues {
-    /// The newest edge to a successor that queues its work, too, or [`closed`](super::node).
+    /// The second list: its newest edge, or [`closed`](super::node). Its successors also queue
+    /// their work.
     pub(super) successors: AtomicPtr<Edge>,
-    /// Where the work is. Set before the second list is closed, or never, if the task completes
+    /// Where the work is. Set before the second list is closed. Never set if the task completes
     /// without queued work.
     pub(super) queued: OnceLock<QueuedWork>,
-    /// The predecessors that queue their work, too, and were incomplete when the node was entered.
-    /// Set before the node is published; afterwards only the task itself touches the list.
+    /// Those predecessors that also queue their work, and that were incomplete when the node was
+    /// entered. Set before the node is published; afterwards only the task itself touches the list.
     pub(super) before: Cell<Vec<NodeRef>>,
 }
 

@@ -126,7 +126,7 @@ impl DependTable {
         } or all_memory_ignored {}
     }
 
-    /// Makes `node` wait for all tasks of the table, and all later tasks wait for `node`.
+    /// Makes `node` wait for all tasks of the table, and makes all later tasks wait for `node`.
     fn put_between(&mut self, node: &TableRef) {
         for sets in self.addresses.iter() {
             // It would suffice that `node` waits for the members of `current`, because these wait
@@ -284,8 +284,8 @@ ult::seam! {
 }
 
 ult::seam! {
-    /// Returns true if a task that begins a set of kind `to` waits for the set of kind `from`
-    /// before it. It waits, whatever the kinds are.
+    /// Returns true if a task that begins a set of kind `to` waits for the preceding set, of kind
+    /// `from`. The result is always true: such a task waits for every kind of set.
     fn keeps_edge(from: Option<DependenceKind>, to: DependenceKind) -> bool {
         true
     } or in_to_out_lost {

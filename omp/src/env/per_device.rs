@@ -1,6 +1,6 @@
 //! Variables of single devices: `<NAME>_DEV` and `<NAME>_DEV_<n>` (OpenMP 5.2 §3.2), and those that
 //! 6.0 added. Devices share the host's settings, so these change nothing; a value that no device
-//! could take gives its line all the same, since it is a mistake on every machine.
+//! could take gives its line all the same, because such a value is a mistake on every machine.
 
 use super::allocator::allocator;
 use super::named::named;

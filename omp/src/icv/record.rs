@@ -55,8 +55,8 @@ pub struct Icv {
     pub dynamic: bool,
     /// `gang-sched-var`, a variable of this runtime: which of the next regions are gang-scheduled.
     pub gang: GangSched,
-    /// Number of target regions, on any rank, around the call that invoked the running function.
-    /// Numbers from 255 on count as 255.
+    /// Number of target regions, on any rank, around the call that invoked the running function. A
+    /// number above 255 counts as 255.
     pub invoked_depth: u8,
 }
 

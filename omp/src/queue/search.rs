@@ -134,9 +134,9 @@ pub(super) fn instead_of_the_same(thread: OwnThread) -> Option<OwnedTask> {
     near_without_priority(thread).or_else(|| far(thread, false))
 }
 
-/// Returns the task that a search of the team queue found, and wakes sleepers if necessary. A new
-/// task wakes one sleeper. If that thread may not start the task and passes over it, the other
-/// sleepers have to search.
+/// Returns the task that a search of the team queue found, and wakes sleepers if necessary. The
+/// push of a task may have woken only one sleeper. If the calling thread has passed over a task
+/// that it may not start, it may be that sleeper, so it wakes all others to search.
 pub(super) fn taken(thread: OwnThread, found: TeamQueueSearch) -> Option<OwnedTask> {
     if found.passed_over {
         thread.team().wake_all();
@@ -288,15 +288,16 @@ pub(super) const TASKS_MOVED_PER_DEQUE: u32 = 8;
 /// other agents.
 ///
 /// The agent takes the oldest tasks of a deque, one after the other, until it may start one of
-/// them. The tasks that it may not start move to the team queue; as a rule only threads of the team
-/// may run them. In a `brief` search the agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved
-/// tasks. For one kind of task it leaves the deque at once: a task that free agents may run, but
-/// that the task scheduling constraint keeps from this agent. The agent moves this task, too, so
-/// that another agent may start it.
+/// them. All others that it takes go to the team queue; as a rule only threads of the team may run
+/// them. In a `brief` search the agent leaves a deque after [`TASKS_MOVED_PER_DEQUE`] moved tasks.
+/// A `brief` search also leaves the deque after it has moved one task that free agents may run, but
+/// that the task scheduling constraint keeps from this agent. Another agent may start that task
+/// from the team queue.
 ///
 /// If an agent finds no task in this way, it ends as a rule, and the next agent continues with the
 /// remaining tasks. An agent that waits in a tied task does not end. Its search before it sleeps is
-/// not `brief` and looks at all tasks as long as a deque has a task that free agents may run.
+/// not `brief`: it goes on through all deques, and ends early only when no deque has a task left
+/// that free agents may run.
 #[cold]
 pub(super) fn steal_as_agent(thread: OwnThread, brief: bool) -> Option<OwnedTask> {
     let team = thread.team();
@@ -370,9 +371,9 @@ pub(super) fn stolen(team: &Team, victim: &Thread, task: OwnedTask) -> OwnedTask
     task
 }
 
-/// Pops tasks off the thread's own deque until the thread may start one, and returns that task. The
-/// popped tasks that the thread may not start move to the team queue. Called before a sleep, after
-/// many searches in vain, and when a free agent finds no other task.
+/// Pops tasks off the thread's own deque until the thread may start one, and returns that task. All
+/// others that it pops go to the team queue. Called before a sleep, after many searches in vain,
+/// and when a free agent finds no other task.
 pub(super) fn clear_out(thread: OwnThread) -> Option<OwnedTask> {
     let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;

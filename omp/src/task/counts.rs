@@ -24,7 +24,7 @@ use super::record::{BIAS, CHILD, CHILDREN, FRESH, REFERENCE, Spares, Task, TaskF
 use crate::depend::record::Node;
 use crate::thread::record::Thread;
 
-/// Pending children from which on they are added to the word.
+/// When a task has this number of pending children, they are added to the word.
 const MOST_PENDING: u32 = 1 << 20;
 
 impl Task {

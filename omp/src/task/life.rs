@@ -156,8 +156,8 @@ unsafe fn end_included_late(thread: OwnThread, task: NonNull<Task>) {
     }
 }
 
-/// Runs a task that was taken from a queue on the stack of the running task, which waits for its
-/// end.
+/// Runs `task`, which was taken from a queue. It runs on the stack of the running task, which waits
+/// for the end of `task`.
 ///
 /// The caller has checked that the dependences of `task` are satisfied, and that the thread may
 /// start it.

@@ -50,8 +50,8 @@ const UNTIMED_CHUNKS: u32 = 16;
 /// Number of batches that a thread's even share of the remaining chunks has room for, at least.
 /// Chosen: the threads still end at nearly the same time; any value from 2 to 8 will do.
 const SHARES_PER_BATCH: u64 = 4;
-/// Number of chunks from which on a loop has no batches. Derived: the number of a chunk has 48 bits
-/// in a [`ChunkReserve`].
+/// A loop with at least this number of chunks has no batches. Derived: the number of a chunk has 48
+/// bits in a [`ChunkReserve`].
 const UNBATCHED_CHUNKS: u64 = 1 << 48;
 
 impl Batch {

@@ -45,8 +45,9 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
 }
 
 /// [`publish_crowd`] where the running code has the same thread, gang and region as at the last
-/// report. Only the queues are reported again if no context was suspended or resumed since, and all
-/// suspended contexts run for regions. The last report about suspended contexts still holds then.
+/// report. If no context was suspended or resumed since then, and all suspended contexts run for
+/// regions, only the queues are reported again. The last report about suspended contexts still
+/// holds then.
 ///
 /// # Safety
 /// Own kernel thread.

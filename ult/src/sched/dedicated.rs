@@ -15,8 +15,8 @@
 //!   worker instead.
 //!
 //! A dedicated worker starts no ULT, not even from its own deques. Every other worker that is not
-//! dedicated may steal a ULT from those deques, if it accepts the ULT's group. A moved context is
-//! marked as in a hand-off (`Role::away`, see [`super::handoff`]). Its worker sleeps in naps
+//! dedicated may steal a ULT from those deques, if it accepts the ULT's group. A moved context gets
+//! the same mark as in a hand-off: `Role::away` (see [`super::handoff`]). Its worker sleeps in naps
 //! (`super::idle`), because a waker may wake the former worker.
 //!
 //! The thread's TLS block records the kernel thread, so that later regions run the thread there

@@ -1,5 +1,5 @@
-//! The list of contexts that wait for events without a wake-up, and the part of a search that asks
-//! for them. The rules P1 and P2 are in [`super::polled`].
+//! The list of contexts that wait for events that cause no wake-up, and the part of a search that
+//! evaluates their conditions. The rules P1 and P2 are in [`super::polled`].
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -8,7 +8,8 @@
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
-/// A row of [`FAIRNESS`]: after how much an exception comes, and why there is one.
+/// A row of [`FAIRNESS`]: the interval after which an exception is made, and the reason for the
+/// exception.
 #[cfg(test)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FairnessRow {
@@ -122,10 +123,10 @@ fairness! {
         arises_in: "abi-tests/gang/outer_spins.c";
         seen_to_fail: false;
 
-    /// Every `YIELDS_PER_OLDEST`th yield, contexts of the own gang do not come first: the ready
-    /// context of another thread that has been suspended longest comes before them. Chosen: two
-    /// gangs that wait for each other then continue, and most yields stay in the gang; any value
-    /// from 4 to 16 will do.
+    /// Every `YIELDS_PER_OLDEST`th yield, contexts of the own gang do not come first: of the ready
+    /// contexts of other threads, the one that has been suspended longest comes before them.
+    /// Chosen: two gangs that wait for each other then continue, and most yields stay in the gang;
+    /// any value from 4 to 16 will do.
     const YIELDS_PER_OLDEST: u32 = 8;
         good: 4..=16;
         starves: "a gang for which the threads of another one wait, while they yield to each other";
@@ -143,8 +144,8 @@ fairness! {
 
     /// While more kernel threads are awake than can run, every `YIELDS_PER_CORE_YIELD`th yield of a
     /// worker also gives up the processor. What the yielding threads wait for may be on a kernel
-    /// thread without a processor. Chosen: rare, since from Linux 6.18 on a yield costs the rest of
-    /// a time slice; any value from 4 to 16 will do.
+    /// thread without a processor. Chosen: rare, because a yield costs the rest of a time slice in
+    /// Linux 6.18 and later; any value from 4 to 16 will do.
     const YIELDS_PER_CORE_YIELD: u32 = 8;
         good: 4..=16;
         starves: "a kernel thread without a processor, until the end of a time slice";
@@ -159,9 +160,9 @@ fairness! {
         arises_in: "abi-tests/spin/barrier_wtime.c";
         seen_to_fail: false;
 
-    /// How many microseconds a worker that has nothing else to do holds back a gang ULT or a
-    /// context. Chosen: longer than usual waits of the stricter gang, and bearable if the held-back
-    /// thread is needed; any value from 100 to 400 will do.
+    /// For how many microseconds a worker holds back a gang ULT or a context, if it has nothing
+    /// else to do. Chosen: longer than usual waits of the stricter gang, and bearable if the
+    /// held-back thread is needed; any value from 100 to 400 will do.
     const HOLD_BACK_MICROS: u64 = 200;
         good: 100..=400;
         starves: "a ULT or context that is held back, and for which the stricter gang waits";
@@ -241,7 +242,7 @@ impl Fairness {
         self.yields.is_multiple_of(YIELDS_PER_CORE_YIELD)
     }
 
-    /// Counts a yield while gang ULTs are queued here. May one that is held back start?
+    /// Counts a yield while gang ULTs are queued here. May a held-back ULT start?
     pub(super) fn is_held_back_due(&mut self) -> bool {
         self.held_back = self.held_back.wrapping_add(1);
         self.held_back.is_multiple_of(YIELDS_PER_HELD_BACK_ULT)

@@ -102,8 +102,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
                 found.is_some() || !polls && look::held_back(worker)
             }
             || {
-                // After the fence of the sleep: so this sees a signal that `register_timer_signal`
-                // has added before it found this worker awake.
+                // This runs after the fence of the sleep. If `register_timer_signal` still found
+                // this worker awake, it had added its signal before that fence, so the signal is
+                // seen here.
                 mask = pass_timer_signals(worker);
                 false
             }

@@ -55,7 +55,7 @@ struct WorkSearch {
     worker: &'static Worker,
     /// No source gives work of this thread. Null if there is no exception.
     except: *const ThreadMode,
-    /// The gang of the context that the work goes before.
+    /// The gang of the context before which the work runs.
     before: GangTag,
     /// Does the search go to other workers, too?
     steals: bool,
@@ -166,8 +166,8 @@ pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
 /// Finds what the worker runs after a ULT of `region`. If the last full search, at `looked`, is
 /// recent, the newest ULT that was spawned here comes first. Otherwise this is
 /// [`search_after_job`]. It is always [`search_after_job`] in regions whose threads were seen
-/// spinning or blocking, because the next ULT might wait for a context that the last one has
-/// released.
+/// spinning or blocking, because the ULT that has just ended may have made a context ready. The
+/// next ULT might spin until that context has run, so the context must be found first.
 pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
     if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
         return search_after_job(worker);
@@ -211,7 +211,8 @@ pub(super) fn has_ready(worker: &'static Worker) -> bool {
 }
 
 /// The last search before a sleep, which is already announced. Searches all queues and all victims
-/// for jobs. Whether a context of the worker itself is ready is checked before ([`has_ready`]).
+/// for jobs. Before this search, the caller checks whether a context of the worker itself is ready
+/// ([`has_ready`]).
 pub(super) fn search_before_sleep(worker: &'static Worker) -> Option<Next> {
     WorkSearch::by(worker).in_order(&BEFORE_SLEEP)
 }
@@ -293,7 +294,8 @@ fn mate(worker: &'static Worker) -> Option<Next> {
     resume(own.suspended.take_lowest(|role| role.thread != thread && role.tag == gang))
 }
 
-/// The context of another thread than the running one that has been suspended longest.
+/// Of the ready contexts of threads other than the running one, the one that has been suspended
+/// longest.
 fn oldest(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `search_after_job`.
     let own = unsafe { &mut *worker.own() };

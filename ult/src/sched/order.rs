@@ -37,7 +37,7 @@ pub enum Source {
     /// A context of another thread of the same gang. It is left out at every `YIELDS_PER_OLDEST`th
     /// yield.
     Mate,
-    /// The context of another thread that has been suspended longest.
+    /// Of the ready contexts of other threads, the one that has been suspended longest.
     Oldest,
     /// A task for an own context, from the queues of the context's thread.
     OwnTask,
@@ -56,7 +56,8 @@ pub enum Source {
     Victim,
     /// The same of every victim.
     EveryVictim,
-    /// A ULT that is offered to workers without a thread of a region.
+    /// A ULT that is offered to other workers; taken only by a worker that hosts no thread of a
+    /// region.
     Offer,
 }
 
@@ -70,11 +71,11 @@ use Source::{
 pub const NORMAL: [Source; 8] =
     [Signalled, EndOfStandIn, Resumable, OwnUlt, OwnTask, OthersTask, Victim, Offer];
 
-/// Between two jobs, as a rule. If the worker finds nothing so, [`NORMAL`] follows.
+/// Between two jobs, as a rule. If the worker finds nothing in this order, [`NORMAL`] follows.
 pub const AFTER_JOB: [Source; 3] = [Newest, NewestOwnTask, NewestOthersTask];
 
-/// After a ULT, if the last full search is recent. If it finds nothing, the search after a job
-/// follows.
+/// After a ULT, if the last full search is recent. If the worker finds nothing in this order, the
+/// search after a job follows.
 pub const AFTER_ULT: [Source; 1] = [OwnUlt];
 
 /// Before a ready context that only yields, once in `TICKS_PER_NEW_FIRST` ticks.

@@ -15,8 +15,8 @@
 //!   programs that fork a region now and then.
 //! * Yielding the processor. One version yielded at each reading of the clock, after the least time
 //!   that [`Spin`] asks for. Another one yielded 16 times before the sleep, on a crowded machine.
-//!   From Linux 6.18 on a thread that yields loses the rest of its time slice. Next to a thread
-//!   that spins, 16 yields cost 50 ms, while a thread that sleeps and is woken runs soon.
+//!   In Linux 6.18 and later, a thread that yields loses the rest of its time slice. Next to a
+//!   thread that spins, 16 yields cost 50 ms, while a thread that sleeps and is woken runs soon.
 //! * Counting a woken thread as awake only when it runs. If it shares a processor with its waker,
 //!   it runs only when the waker sleeps. Until then the waker did not count it. So the waker polled
 //!   for its full time, and kept the processor from the woken thread.
@@ -97,11 +97,12 @@ impl Spin {
 ///
 /// *Other programs.* The count of awake kernel threads knows nothing of other programs. If they
 /// want the processors too, polling uses up this worker's own share, which the worker misses when
-/// it has work. A worker *backs off* when preemption cost it an eighth of its awake time and at
-/// least 100 µs, or more than 100 µs between two readings of the clock while it polled. It then
-/// searches [`LEAST_CROWDED_LOOKS`] times in each of its next [`LEAST_PENALTY_WAITS`] waits. If the
-/// first wait after these is preempted again, the worker backs off for twice as many waits, up to
-/// [`MOST_PENALTY_WAITS`].
+/// it has work. A worker *backs off* in two cases. Before the first reading of the clock in a wait,
+/// preemption has cost it at least 100 µs, and at least an eighth of the time that it was awake. Or
+/// it was preempted while it polled, and more than 100 µs passed between two readings of the clock.
+/// It then searches [`LEAST_CROWDED_LOOKS`] times in each of its next [`LEAST_PENALTY_WAITS`]
+/// waits. If the first wait after these is preempted again, the worker backs off for twice as many
+/// waits, up to [`MOST_PENALTY_WAITS`].
 ///
 /// *No other program.* In two cases time was lost, but not to another program, and the worker does
 /// not back off:

@@ -7,9 +7,9 @@
 //! different threads are roughly in that order.
 //!
 //! A context adds itself to the list before its stack is left. When its condition holds, the code
-//! that runs on the worker removes it. The list and its contexts are touched by the worker that
-//! owns the list, or by a kernel thread that has seized this worker (`handoff`). A context changes
-//! lists only after its stack has been left.
+//! that runs on the worker removes the context from the list. The list and its contexts are touched
+//! by the worker that owns the list, or by a kernel thread that has seized this worker (`handoff`).
+//! A context changes lists only after its stack has been left.
 //!
 //! **Contexts of one thread.** A thread has a context for its implicit task and for each task that
 //! it has started. It has one more for each inner team in which it is thread 0. These contexts
@@ -33,8 +33,8 @@
 //! **Order.** Of several ready contexts, the worker resumes the one of the deepest gang, then the
 //! one of the oldest gang. Within a gang it resumes the one with the lowest *resume rank*
 //! ([`super::Wait::at_rank`]). At a barrier this is the thread's number. Low numbers come first
-//! because program code that spins usually waits for thread 0, or for the thread before its own.
-//! Among equal resume ranks, the context comes first that has been suspended longest, so that
+//! because program code that spins usually waits for thread 0, or for the thread before its own. Of
+//! contexts with equal resume ranks, the one that has been suspended longest comes first, so that
 //! contexts that yield run in a circle. Contexts that were interrupted, or that yield, have the
 //! highest resume rank. So they come last, after the contexts whose event has happened. Sometimes
 //! resume ranks do not count, so that no context is passed over for ever (`fairness`).
@@ -43,14 +43,15 @@
 //! its team. While a thread of the team runs, or the team has tasks to run, it is of no use to
 //! resume the waiting thread. If all threads that are suspended here wait at one synchronization
 //! point ([`SuspendedContexts::others`]), the worker need not evaluate their conditions between two
-//! tasks of that team ([`super::may_go_on_in_place`]). Of successive contexts that may start any
-//! task of one team, one is enough to search the queues of other threads.
+//! tasks of that team ([`super::may_go_on_in_place`]). Neighbouring entries of the list may all be
+//! allowed to start any task of one team. Then only one of them is asked to search the queues of
+//! other threads, because the others would search the same queues.
 //!
-//! **Many threads.** The operations here walk a list, so the list is kept short. Of the contexts
-//! that become ready in a known order, the list holds [`POLLED_PER_ORDER`]: as a rule those with
-//! the lowest positions, and the newest. These are *polled*: searches evaluate their conditions.
-//! The others are in [`unpolled`]. When a context leaves the list, one of its order comes from
-//! there and takes its place.
+//! **Many threads.** The operations here walk a list, so the list is kept short. As a rule the list
+//! holds at most [`POLLED_PER_ORDER`] contexts of one order ([`super::ReadyOrder`]): the one that
+//! was suspended last, and those others that have the lowest positions in the order. These are
+//! *polled*: searches evaluate their conditions. The others are in [`unpolled`]. When a context
+//! leaves the list, one of its order comes from there and takes its place.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -273,7 +274,8 @@ impl SuspendedContexts {
     }
 
     /// How long the worker polls before it sleeps: the longest time of the contexts in the window.
-    /// If a context has no waker ([`Spin::polls`]), it is the longest time of all entries.
+    /// If any context has no waker ([`Spin::polls`]), the result is the longest time of all entries
+    /// instead.
     pub(super) fn spin(&self) -> Spin {
         let longest_of = |places: &mut dyn Iterator<Item = usize>| {
             places.fold(Spin::NONE, |longest, at| longest.or_longer(self.entries[at].spin))
@@ -338,8 +340,8 @@ impl SuspendedContexts {
         }
     }
 
-    /// Takes the newest context of a thread that has a signal to handle, whatever it waits for.
-    /// Takes no context of the thread `except`.
+    /// Takes the newest context of a thread that has a signal to handle, whatever the context waits
+    /// for. Takes no context of the thread `except`.
     pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<SuspendedContext> {
         let entry = match self.signalled(except) {
             Some(at) => self.take(at),
@@ -435,9 +437,9 @@ impl SuspendedContexts {
         (from..from + WINDOW_SIZE).chain(newest..count)
     }
 
-    /// Sets the window of a new search. It begins where the window of the last search ended. If
-    /// only the [`WINDOW_NEWEST`] newest entries are left there, which every window includes
-    /// anyway, it begins with the oldest entry.
+    /// Sets the window of a new search. The window begins where the window of the last search
+    /// ended. If only the [`WINDOW_NEWEST`] newest entries are left there, the window begins with
+    /// the oldest entry, because every window includes the newest ones anyway.
     fn advance(&self) {
         let next = self.next_cursor.get();
         let from = if next + WINDOW_NEWEST < self.entries.len() { next } else { 0 };
@@ -463,7 +465,7 @@ impl SuspendedContexts {
         (!self.entries[last].interrupted).then(|| self.take(last))
     }
 
-    /// Takes the newest context of this role's thread and region that seeks jobs.
+    /// Takes the newest context that seeks jobs and is of this role's thread and region.
     pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<SuspendedContext> {
         let waits = |entry: &SuspendedContext| {
             entry.role.thread == role.thread && entry.role.region == role.region && entry.seek.is_some()
@@ -527,7 +529,7 @@ impl SuspendedContexts {
         self.entries[at].is_ready(false).then(|| self.take(at))
     }
 
-    /// Takes the ready entry with a `wanted` role that has been suspended longest.
+    /// Of the ready entries with a `wanted` role, takes the one that has been suspended longest.
     pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<SuspendedContext> {
         let found =
             (0..self.entries.len()).find(|&at| wanted(&self.entries[at].role) && self.may_be_taken(at));

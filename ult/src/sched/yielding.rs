@@ -1,17 +1,18 @@
 //! Yielding to another thread in the middle of program code: `sched_yield`, and the stall monitor's
 //! interrupt.
 //!
-//! Waiting itself lives in [`super::wait`], and when the monitor interrupts lives in
+//! Waiting itself lives in [`super::wait`]. The rule for when the monitor interrupts lives in
 //! [`crate::stall`].
 //!
 //! The running context stays where it is in its code. It is suspended as a context that can be
 //! resumed at any time. The worker then searches in the orders [`YIELD_URGENT`] and [`YIELD`].
 //! After contexts with signals, and ULTs that are queued here, come contexts of the same gang, by
-//! resume rank. Among equal resume ranks the one comes first that was suspended longest. Then comes
-//! the context of any other gang that was suspended longest. So threads that spin in program code
-//! here run one after the other, in a circle. The search ends with [`Source::AnyTask`], which takes
-//! a task at once that a `Steal` search would leave to its owner for a few searches. That is right
-//! here, because the yielding code is seen to wait, and this worker may make no further search.
+//! resume rank. Of contexts with equal resume ranks, the one that was suspended longest comes
+//! first. Then, of the contexts of all other gangs, comes the one that was suspended longest. So
+//! threads that spin in program code here run one after the other, in a circle. The search ends
+//! with [`Source::AnyTask`]. It takes at once even a task that a `Steal` search would leave to its
+//! owner for a few searches. That is right here, because the yielding code is seen to wait, and
+//! this worker may make no further search.
 //!
 //! [`YIELD_URGENT`]: super::order::YIELD_URGENT
 //! [`YIELD`]: super::order::YIELD
@@ -207,9 +208,9 @@ pub fn has_others_here() -> bool {
     words::current().is_some_and(Worker::has_others)
 }
 
-/// The switch point at the start of a parallel region. In the forking worker's own deque, ULTs of
-/// deeper gangs, and of older gangs of the same level, run before the forking context, which
-/// already runs for its new gang. If the deque has no such ULT, there is nothing to do and no
+/// The switch point at the start of a parallel region. The forking context already runs for its new
+/// gang. ULTs in the worker's own deque run before it if they are of a deeper gang than that, or of
+/// an older gang of the same level. If the deque has no such ULT, there is nothing to do and no
 /// switch.
 pub(crate) fn yield_to_others() {
     let worker = here();

@@ -1,8 +1,8 @@
 //! Nodes of tasks that queue their work on a device.
 //!
-//! Such a task begins when its predecessors that queue their work, too, have queued it, and its
-//! other predecessors are complete. The task's own work comes after theirs in a device's queue, or
-//! it waits for their work.
+//! Some predecessors of such a task may also queue their work. The task begins when these have
+//! queued their work and all other predecessors are complete. In a device's queue, the task's own
+//! work comes after the work of these predecessors, or it waits for that work.
 //!
 //! What lives here: the second list of successors, and where the work is. What does not: devices
 //! ([`super::super::super::extension::offload`]).

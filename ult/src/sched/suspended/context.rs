@@ -138,8 +138,8 @@ impl SuspendedContext {
         self.order.map_or(0, |order| order.position)
     }
 
-    /// Does the context wait for the same object and event as `other`, and are gang, counter of
-    /// sleepers, `away`, `finished`, and having a `seek` equal in both?
+    /// Does the context wait for the same object and event as `other`? The two must also agree in
+    /// gang, counter of sleepers, `away`, `finished`, and in whether they have a `seek`.
     pub(super) fn becomes_ready_with(&self, other: &Self) -> bool {
         let (Some(mine), Some(theirs)) = (self.order, other.order) else { return false };
         (mine.object, mine.event) == (theirs.object, theirs.event)

@@ -54,8 +54,8 @@ impl SuspendedContexts {
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
-    /// A job from the queues of other threads. Of successive contexts that may start any task of
-    /// one team only one seeks, because all of them would search the same queues.
+    /// A job from the queues of other threads. If neighbouring contexts may all start any task of
+    /// one team, only one of them seeks, because all of them would search the same queues.
     pub(crate) fn seek_elsewhere(&self) -> Option<SoughtJob> {
         self.seek_elsewhere_for(|_| true)
     }

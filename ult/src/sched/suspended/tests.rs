@@ -164,8 +164,8 @@ fn a_look_asks_few_of_many_that_wait_in_order() {
             let (at, _) = suspended.best_ready_in_window(true, true).expect("its turn has come");
             assert_eq!(suspended.take_at(at).ult.addr(), number + 1);
             assert!(asked.get() <= 2 * POLLED_PER_ORDER);
-            // A resumed thread that has not done what it waited for waits again at its position,
-            // and its context is the newest entry.
+            // Some threads wait again after they were resumed, as if their turn were not over. Such
+            // a thread waits at its old position, and its context is the newest entry.
             if number % 3 == 0 {
                 sit_in_order(&mut suspended, number, number as u64, condition, &object);
                 let (at, _) = suspended.best_ready_in_window(true, true).expect("it is polled again");

@@ -15,11 +15,11 @@
 //!   position is equal or lower. That context is also the only suspended context of its thread. So
 //!   if the context here is ready, the one in the list is ready, too.
 //!
-//! The contexts in the list also seek jobs for the contexts here, since any thread that waits at a
-//! barrier may start any task of its team. Suppose that a thread with a context in the list starts
-//! a task, and the task waits. Then the thread's context in the list can start no more tasks. If
-//! too few other contexts in the list can start tasks, a context from here is added to the list
-//! (`SuspendedContexts::poll_another`).
+//! The contexts in the list also seek jobs for the contexts here, because any thread that waits at
+//! a barrier may start any task of its team. Suppose that a thread with a context in the list
+//! starts a task, and the task waits. Then the thread's context in the list can start no more
+//! tasks. If too few other contexts in the list can start tasks, a context from here is added to
+//! the list (`SuspendedContexts::poll_another`).
 
 use super::context::SuspendedContext;
 use super::mmap_vec::MmapVec;
