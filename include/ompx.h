@@ -80,6 +80,8 @@ typedef struct ompx_counters_t {
                                     nothing to do */
     uint64_t blocks_ahead;       /* blocks of arrays brought to devices ahead of time that nobody asked for
                                     (docs/arrays.md) */
+    uint64_t moves;              /* times that a thread moved to another worker, or back, because the number
+                                    of workers follows the processors that the program gets */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how

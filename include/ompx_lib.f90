@@ -86,6 +86,7 @@ module ompx_lib
     integer(c_int64_t) :: regions_waited = 0   ! target regions and device tasks whose GPU the runtime chooses that waited until they could be placed, or begin
     integer(c_int64_t) :: regions_taken_over = 0 ! those that began on another GPU than the one they waited for, which had nothing to do
     integer(c_int64_t) :: blocks_ahead = 0     ! blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md)
+    integer(c_int64_t) :: moves = 0            ! times that a thread moved to another worker, or back (GANGWAY_WORKERS)
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).

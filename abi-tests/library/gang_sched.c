@@ -37,7 +37,8 @@ static const char *const names[] = {"regions",
                                     "regions_chained",
                                     "regions_waited",
                                     "regions_taken_over",
-                                    "blocks_ahead"};
+                                    "blocks_ahead",
+                                    "moves"};
 enum { KNOWN = sizeof(ompx_counters_t), COUNTERS = KNOWN / sizeof(uint64_t) };
 
 static ompx_counters_t read_counters(void)
@@ -96,7 +97,7 @@ int main(void)
 {
     int threads = omp_get_max_threads();
     omp_set_max_active_levels(2);
-    CHECK_EQ(KNOWN, 34 * 8);
+    CHECK_EQ(KNOWN, 35 * 8);
     CHECK_EQ(sizeof names / sizeof *names, COUNTERS);
     CHECK_EQ(ompx_get_counters(NULL, 0), KNOWN);
     uint64_t few[3] = {7, 7, 7};

@@ -5,3 +5,4 @@ pub mod gpu;
 pub mod mesh;
 pub mod model;
 pub mod ranks;
+pub mod share;

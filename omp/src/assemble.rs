@@ -125,7 +125,8 @@ fn isolate_assigned(here: CurrentThread, wanted: u32) -> bool {
     };
     own.forks.kept_size.get() == 0
         && own.forks.teams.with(is_it, |team| {
-            (1..wanted).filter_map(|num| team.thread(num)?.host()).for_each(pool::isolate);
+            let homes = (1..wanted).filter_map(|num| team.thread(num)?.home_or_host());
+            homes.for_each(pool::isolate);
         })
 }
 
@@ -398,7 +399,7 @@ unsafe fn assigned_main(argument: *mut ()) {
         };
     }
     thread.own().forks.teams.take_all().into_iter().for_each(dismiss);
-    ult::sched::return_to(thread.worker());
+    ult::sched::return_to(thread.assigned_worker());
     worker::set_locals(Locals::default());
     thread.team().leave_for_good(1);
 }
@@ -420,7 +421,7 @@ fn take_part(thread: OwnThread) -> Rest {
         }
         Some(tls_block) => kept_share(thread, tls_block),
     };
-    ult::sched::retire(thread.worker());
+    ult::sched::retire(thread.assigned_worker());
     rest
 }
 
@@ -475,7 +476,7 @@ fn come_back(thread: OwnThread, rest: Rest) -> Rest {
     let own = set_thread_pointer(tls_block);
     worker::set_duty(Duty { tag: team.gang(), region: team.plan().body.function as usize });
     let found = help_with_own_block(thread, own);
-    ult::sched::retire(thread.worker());
+    ult::sched::retire(thread.assigned_worker());
     Rest::Left(if found { 0 } else { in_vain + 1 })
 }
 
@@ -539,6 +540,7 @@ fn await_call(thread: OwnThread, rest: Rest) -> Call {
     let ready =
         || team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back();
     let spin = among(team, spin_for(env::settings()));
+    crate::following::before_wait(thread);
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(spin));
     if team.is_lost() {
         end_lost_process();

@@ -11,6 +11,7 @@
 //! | `start` | the functions that the environment calls in modules above it |
 //! | [`exit`], [`group`] | what runs when the program ends; the thread limits of a contention group |
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
+//! | [`following`] | on how many workers outermost teams run |
 //! | [`storage`], [`tls_blocks`], [`stacks`] | which thread-local storage threads run with, the TLS blocks that numbered threads keep from region to region, and smaller teams where memory for stacks is scarce |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
 //! | [`task`], [`queue`], [`team_queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
@@ -44,6 +45,7 @@ pub mod display;
 pub mod env;
 pub mod exit;
 pub mod extension;
+pub mod following;
 pub mod functions;
 pub mod group;
 pub mod icv;

@@ -436,6 +436,7 @@ fn launch(team: &Team, outer: GangTag) {
     if team.kind != TeamKind::Ults {
         super::assemble::set_tls_blocks(team);
         stats::count_gang();
+        super::following::at_fork(team);
         spawn::assigned_gang(level, |tag| {
             team.set_gang(tag);
             team.start_region();

@@ -11,6 +11,7 @@
 //! | `stalls`, `interrupts`, `preemptions`, `hand_offs` | the stall monitor, [`read`] asks it |
 //! | `donors` | [`ult::tls_block`], [`read`] asks it |
 //! | `switches` | the scheduler, [`read`] asks it |
+//! | `moves` | [`ult::allotment`], [`read`] asks it |
 //! | the others | devices of all kinds ([`offload::add_counters`]) |
 //!
 //! What is counted here costs a load and a store: a worker with a small index is the only writer of
@@ -154,6 +155,7 @@ pub fn read() -> Counters {
         hand_offs: monitor.hand_offs,
         donors: ult::tls_block::count() as u64,
         switches,
+        moves: ult::allotment::attention::moves(),
         ..Counters::default()
     };
     offload::add_counters(&mut counters);

@@ -30,6 +30,7 @@
 //! | [`debug`] | where a debugger finds workers and suspended contexts |
 //! | [`debug_table`] | all that there is for it |
 //! | [`mutants`] | deliberate mistakes for the tests to find; nothing in an ordinary build
+pub mod allotment;
 pub mod blocks;
 pub mod debug;
 pub mod debug_table;

@@ -17,6 +17,9 @@ settings! {
         /// Kernel threads that run OpenMP threads, at least 1; by default
         /// [`EnvMachine::worker_target`].
         workers: u32 = by(workers(r, machine)), shown(GANGWAY_WORKERS: plain);
+        /// Does the number of workers that run follow the processors that the program gets? Not if
+        /// the user gives a number.
+        follows: bool = by(r.vars.get("GANGWAY_WORKERS").is_none_or(is_auto));
         /// As in [`Icv::gang`](crate::icv::Icv::gang).
         gang: GangSched = read(OMP_GANG_SCHED, "using auto", gang_sched).or(GangSched::Auto), shown(plain);
         /// Whom a worker without work steals from.
@@ -41,7 +44,13 @@ fn workers(r: &mut VariableReader<'_>, machine: &EnvMachine) -> u32 {
     let default = machine.worker_target;
     let instead = format!("using {default}");
     let what = format!("more than {MOST_WORKERS}");
-    r.read("GANGWAY_WORKERS", &instead, at_most(count(1), MOST_WORKERS, &what)).unwrap_or(default)
+    let number = at_most(count(1), MOST_WORKERS, &what);
+    let parse = |text: &str| if is_auto(text) { Ok(default) } else { number(text) };
+    r.read("GANGWAY_WORKERS", &instead, parse).unwrap_or(default)
+}
+
+fn is_auto(text: &str) -> bool {
+    text.eq_ignore_ascii_case("auto")
 }
 
 /// A truth value, or `auto`, which is what not setting it means.

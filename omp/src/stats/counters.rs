@@ -92,4 +92,7 @@ counters! {
     regions_taken_over,
     /// Blocks of arrays that were brought to devices ahead of time, unasked.
     blocks_ahead,
+    /// Times that a thread moved to another worker, or back, because the number of workers follows the
+    /// processors that the program gets.
+    moves,
 }

@@ -18,6 +18,7 @@ use super::super::extension::check::{self, BarrierKind};
 use super::super::extension::offload;
 use super::super::extension::tools;
 use super::super::extension::tools::kinds::SyncKind;
+use crate::following;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
 use crate::thread::current::{CurrentThread, OwnThread};
@@ -86,6 +87,7 @@ impl Team {
 
     #[inline]
     fn await_release(&self, thread: OwnThread, passed: u64) {
+        following::before_wait(thread);
         // In a cancelled region the other threads may have left for the end of the region. A
         // barrier in an orphaned function does not know that it is in such a region, so the thread
         // leaves it, too.
@@ -113,6 +115,7 @@ impl Team {
                 self.release(passed);
             }
         } else {
+            following::before_wait(thread);
             // ORDERING: Acquire, pairs with `release`.
             self.help_at_barrier(thread, passed, &|| {
                 self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()

@@ -68,6 +68,9 @@ pub(super) struct ThreadKnown {
     /// The worker that hosts this thread; null until it has started. Atomic because a thread that
     /// wakes this one may read it while this one starts: see [`Thread::wake`].
     pub(super) worker: AtomicPtr<Worker>,
+    /// The worker that is assigned to the thread, if the thread has moved from it at least once; null
+    /// before.
+    pub(super) home: AtomicPtr<Worker>,
     /// How the thread starts in a team of ULTs. The forking thread writes it before each fork.
     pub(super) ult_start: UnsafeCell<Option<UltStart>>,
 }
@@ -93,7 +96,11 @@ impl Thread {
         Box::new(Self {
             team: Cell::new(ptr::null()),
             num,
-            known: ThreadKnown { worker: AtomicPtr::new(ptr::null_mut()), ult_start: UnsafeCell::new(None) },
+            known: ThreadKnown {
+                worker: AtomicPtr::new(ptr::null_mut()),
+                home: AtomicPtr::new(ptr::null_mut()),
+                ult_start: UnsafeCell::new(None),
+            },
             helper: UnsafeCell::new(None),
             kept: Cell::new(None),
             left: AtomicU64::new(0),
@@ -153,6 +160,36 @@ impl Thread {
         let worker = self.known.worker.load(Ordering::Relaxed);
         // SAFETY: null or a worker record, and those are never freed.
         unsafe { worker.as_ref() }
+    }
+
+    /// The worker that is assigned to the thread, if the thread has moved from it.
+    pub fn home(&self) -> Option<&'static Worker> {
+        // ORDERING: Relaxed; compared, and asked for its kernel thread.
+        // SAFETY: null or a worker record, and those are never freed.
+        unsafe { self.known.home.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// Notes the worker that is assigned to the thread, before the thread moves.
+    pub fn set_home(&self, home: &'static Worker) {
+        // ORDERING: as above.
+        self.known.home.store(ptr::from_ref(home).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// The assigned worker of a thread that has started, whether it has moved or not.
+    pub fn assigned_worker(&self) -> &'static Worker {
+        self.home().unwrap_or_else(|| self.worker())
+    }
+
+    /// The assigned worker, also of a thread that has not moved.
+    pub fn home_or_host(&self) -> Option<&'static Worker> {
+        self.home().or_else(|| self.host())
+    }
+
+    /// The thread has moved to `worker`, and stays there for a while. Its number for LLVM's compiler
+    /// stays.
+    pub fn set_host(&self, worker: &'static Worker) {
+        // ORDERING: Relaxed; see `host`.
+        self.known.worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
     }
 
     /// Describes how the thread starts in the region that is being forked.

@@ -178,7 +178,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 /// uses a substitute. `tls.native` then holds the substitute, and `tls.borrowed` the kernel
 /// thread's own block. False if there is no block for a substitute. `owner` is the worker's own
 /// data.
-fn borrow_from(worker: &'static Worker, owner: &mut WorkerOwn) -> bool {
+pub(super) fn borrow_from(worker: &'static Worker, owner: &mut WorkerOwn) -> bool {
     let Some(own) = owner.tls.native else { return false };
     if owner.tls.borrowed.is_some() {
         return true;

@@ -435,6 +435,9 @@ impl SpinPolicy {
         if self.first != Awake::UNKNOWN {
             spin_history.learn(self.spin, micros() - self.first.since);
             spin_history.know_others(self.pushed_away);
+            if self.pushed_away {
+                crate::allotment::attention::note_shortage();
+            }
             spin_history.awake =
                 if spin_history.awake == self.awake { self.first } else { spin_history.awake };
         }
@@ -448,7 +451,12 @@ impl SpinPolicy {
 /// the two has a processor. The answer is true if the system does not say.
 #[cold]
 fn others_may_run() -> bool {
-    proc_file::parse_start(c"/proc/loadavg", runnable).is_none_or(|count| count > cores())
+    runnable_threads().is_none_or(|count| count > cores())
+}
+
+/// The number of kernel threads of this machine that want to run; `None` if the system does not say.
+pub(crate) fn runnable_threads() -> Option<usize> {
+    proc_file::parse_start(c"/proc/loadavg", runnable)
 }
 
 /// The number of kernel threads that want to run, from the text of `/proc/loadavg`: the first

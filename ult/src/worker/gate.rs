@@ -37,6 +37,7 @@ impl Worker {
         {
             arch::pause();
         }
+        self.program_time.ends();
         self.watched.enter_scheduler();
     }
 
@@ -51,6 +52,7 @@ impl Worker {
     /// The calling kernel thread returns to program code.
     #[inline]
     pub(crate) fn enter_program(&self) {
+        self.program_time.begins();
         self.watched.enter_user();
         // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part does not change
         // while program code runs.

@@ -43,6 +43,9 @@ pub(crate) struct WorkerOwn {
     /// The thread of the code that the kernel thread runs for itself, or for the OpenMP thread that
     /// it is.
     pub(super) mode: ThreadMode,
+    /// In place of `mode` while the OpenMP thread that owns the kernel thread runs elsewhere, see
+    /// `tls.borrowed`.
+    pub(super) mode_without_thread: ThreadMode,
     /// The thread whose floating-point mode is in force, see `mode`; null for a ULT that has ended.
     pub(super) mode_in_force: *const ThreadMode,
     /// The state that the kernel keeps for the kernel thread.
@@ -157,6 +160,7 @@ impl WorkerOwn {
                 kernel_mask: 0,
             },
             mode: ThreadMode::new(),
+            mode_without_thread: ThreadMode::new(),
             mode_in_force: ptr::null(),
             kernel: KernelHost::NEW,
             blocks: Magazines::EMPTY,

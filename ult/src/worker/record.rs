@@ -10,6 +10,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
+use crate::allotment::program_time::ProgramTime;
 use crate::debug::DebugEntry;
 use crate::deque::Deque;
 use crate::gang::GangTag;
@@ -60,6 +61,8 @@ pub struct Worker {
     pub(crate) storage: KernelThreadStorage,
     /// Fields that change at switch points.
     pub(crate) per_switch: CachePadded<PerSwitch>,
+    /// How long program code has run here; written at the scheduler's border while it is measured.
+    pub(crate) program_time: CachePadded<ProgramTime>,
     /// The stall monitor's record of this worker.
     pub(crate) watched: Watched,
     /// The processor on which the kernel thread was last seen.
@@ -216,6 +219,7 @@ impl Worker {
                 steals: victim::StealCounters::new(),
                 switches: AtomicU64::new(0),
             }),
+            program_time: CachePadded(ProgramTime::default()),
             watched: Watched::new(),
             site: CpuSite::new(),
             observers: AtomicPtr::new(ptr::null_mut()),
@@ -290,10 +294,13 @@ impl Worker {
 }
 
 impl Role {
-    /// The role of a kernel thread that runs for no region.
+    /// The role of the calling kernel thread while it runs for no region.
     pub(crate) fn none(worker: &'static Worker) -> Self {
-        // SAFETY: the field is written once, before the kernel thread runs anything.
-        let tls_block = unsafe { (*worker.own()).tls.native };
-        Self { tag: GangTag::NONE, region: 0, thread: worker.thread(), tls_block, away: false }
+        // SAFETY: own kernel thread.
+        let own = unsafe { &*worker.own() };
+        // The mode and the counts of a thread that is away belong to the worker that has it.
+        let thread =
+            if own.tls.borrowed.is_some() { &raw const own.mode_without_thread } else { worker.thread() };
+        Self { tag: GangTag::NONE, region: 0, thread, tls_block: own.tls.native, away: false }
     }
 }

@@ -1,0 +1,126 @@
+// what: beside programs that compute, members of a team move to fewer workers, and back when these end: numbers, thread-local storage, errno, rounding and answers stay
+// threads: 2
+// compilers: gcc, clang>=19
+// mode: preload
+// alone: yes
+// timeout: 120
+
+#include "check.h"
+#include "ompx.h"
+#include <errno.h>
+#include <fenv.h>
+#include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOOPS = 64 };
+
+static int private_number;
+#pragma omp threadprivate(private_number)
+static _Thread_local int local_number;
+static pid_t loops[LOOPS];
+static int started;
+
+#pragma weak ompx_get_counters
+
+/* Other runtimes move nobody, and say so with -1. */
+static long moves(void)
+{
+    ompx_counters_t counters = {0};
+    if (!ompx_get_counters)
+        return -1;
+    ompx_get_counters(&counters, sizeof counters);
+    return (long)counters.moves;
+}
+
+static void start_loops(void)
+{
+    for (started = 0; started < omp_get_num_procs() && started < LOOPS; started++) {
+        loops[started] = fork();
+        if (loops[started] == 0)
+            for (;;)
+                ;
+    }
+}
+
+static void end_loops(void)
+{
+    while (started-- > 0) {
+        kill(loops[started], SIGKILL);
+        waitpid(loops[started], NULL, 0);
+    }
+}
+
+/* Regions and barriers, each with a check of what belongs to a thread. The sum is known. */
+static void compute(int rounds)
+{
+    long sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    {
+        int number = omp_get_thread_num();
+        pthread_t me = pthread_self();
+        int *where = &local_number;
+        private_number = local_number = 1000 + number;
+        int rounding = number % 2 ? FE_UPWARD : FE_TONEAREST, before = fegetround();
+        fesetround(rounding);
+        for (int round = 0; round < rounds; round++) {
+            errno = 70 + number;
+            for (volatile int i = 0; i < 2000; i++)
+                ;
+#pragma omp barrier
+            CHECK_EQ(errno, 70 + number);
+            CHECK_EQ(fegetround(), rounding);
+            CHECK_EQ(omp_get_thread_num(), number);
+            CHECK_EQ(private_number, 1000 + number);
+            CHECK_EQ(*where, 1000 + number);
+            CHECK_EQ(where == &local_number, 1);
+            CHECK_EQ(pthread_equal(me, pthread_self()) != 0, 1);
+            sum += number + 1;
+        }
+        fesetround(before);
+    }
+    CHECK_EQ(sum, (long)rounds * omp_get_max_threads() * (omp_get_max_threads() + 1) / 2);
+}
+
+static void many_regions(int count)
+{
+    for (int region = 0; region < count; region++) {
+#pragma omp parallel
+        {
+            CHECK_EQ(private_number, 1000 + omp_get_thread_num());
+            for (volatile int i = 0; i < 2000; i++)
+                ;
+        }
+    }
+}
+
+/* Until threads have moved `wanted` times in all, for half a minute at most. */
+static void compute_until(long wanted)
+{
+    double begin = omp_get_wtime();
+    do {
+        compute(2000);
+        many_regions(500);
+    } while (moves() >= 0 && moves() < wanted && omp_get_wtime() < begin + 30);
+}
+
+int main(void)
+{
+    compute(100);
+    long before = moves();
+    start_loops();
+    compute_until(before + 1);
+    long beside = moves();
+    CHECK_EQ(beside < 0 || beside > before, 1);
+    end_loops();
+    /* An odd number of moves has one away. Beside programs of others they come back for trials. */
+    double begin = omp_get_wtime();
+    do
+        compute(500);
+    while (moves() >= 0 && moves() % 2 != 0 && omp_get_wtime() < begin + 30);
+    CHECK_EQ(moves() < 0 || moves() % 2 == 0, 1);
+    return check_result();
+}

@@ -1,0 +1,315 @@
+//! How many workers run: the decision, without its effect.
+//!
+//! A worker that the kernel has put aside makes a whole gang wait. Where other programs want the
+//! processors, fewer workers may do more. Once the workers are kept waiting for processors for an
+//! eighth of the time, another number is tried for a few quanta, and kept if it is worth more.
+//!
+//! *Worth.* A quantum has a *rate*: the time that its workers spend in the program's code, per unit
+//! of time. It has an *efficiency*: the same time as a part of all time that the workers did not
+//! wait for a processor. Searching, polling and sleeping lower it. The worth is the product of
+//! both. With independent tasks the efficiency is one, and the rate decides. At barriers fewer
+//! workers have a lower share of the processors, but waste less of it. If each of several processes
+//! decides by the worth, all leave each other the processors that they would waste.
+//!
+//! *Numbers.* A worker runs whole threads: with 63 workers for 64 threads a barrier comes no
+//! earlier than with 32. So a trial changes the number of threads per worker, by one at first, and
+//! by half after each success.
+//!
+//! *Hysteresis.* A vain trial doubles the time until the next one in that direction, up to
+//! [`LONGEST_HOLD_MICROS`]. A trial lasts a sixteenth of the time for which the number had held. So
+//! the price of being wrong falls with the time in which nothing changed. If the machine has a
+//! processor that nobody wants, a trial of more workers comes as soon as at first.
+//!
+//! Sources: Tucker and Gupta, *Process control and scheduling issues for multiprogrammed
+//! shared-memory multiprocessors* (SOSP 1989): a process should have as many runnable threads as
+//! processors. Agrawal, He and Leiserson, *Adaptive work stealing with parallelism feedback* (PPoPP
+//! 2007): a process whose quantum was inefficient asks for less. Here the kernel tells nobody an
+//! allotment, so a trial finds it. Kleinrock's *power* (1979) is such a product of two rates. The
+//! model in `docs/models/allotment.md` runs this code.
+//!
+//! Tried in the model and rejected:
+//! * Following the shortage alone. Independent tasks then lose the half of a processor that a
+//!   second worker beside one foreign loop gets.
+//! * Following the rate alone. Of two processes on eight processors each keeps eight workers,
+//!   because the first one to leave loses its share to the other one.
+//! * One worker more or less. The rate with 63 of 64 workers is that of 32, so no trial succeeds.
+
+pub mod attention;
+pub(crate) mod program_time;
+
+pub use program_time::QuantumMeter;
+
+/// The time of a quantum, in microseconds. Chosen: a time slice of the kernel or two; any value from
+/// 4 ms to 10 ms will do.
+pub const QUANTUM_MICROS: u64 = 10_000;
+/// The shortest times, in microseconds, between the end of one trial and the next one: of fewer
+/// workers, and of more. Derived: four quanta, and sixteen, because a trial of more workers costs
+/// more where it is vain. It comes after four where a processor is free.
+const SHORTEST_HOLDS_MICROS: [u64; 2] = [4 * QUANTUM_MICROS, 16 * QUANTUM_MICROS];
+/// The longest such time. Chosen: a trial that fails costs a few quanta of two seconds; any value
+/// from 1 s to 5 s will do.
+pub const LONGEST_HOLD_MICROS: u64 = 2_000_000;
+/// The longest trial, in quanta. Derived: a sixteenth of [`LONGEST_HOLD_MICROS`].
+const MOST_TRIAL_QUANTA: u64 = 12;
+
+/// What a quantum has shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantumSample {
+    /// How long the quantum was, in microseconds; at least 1.
+    pub wall: u64,
+    /// Processor time in the program's code, summed over the workers, in microseconds.
+    pub useful: u64,
+    /// Time in which workers were runnable and not run, summed over the workers, in microseconds.
+    pub delayed: u64,
+    /// Does the machine have a processor that no thread wants now, as far as can be seen?
+    pub is_idle: bool,
+}
+
+impl QuantumSample {
+    /// Rate times efficiency, of `running` workers.
+    fn worth(self, running: u32) -> f64 {
+        let present = (f64::from(running) * self.wall as f64 - self.delayed as f64).max(self.useful as f64);
+        let (rate, efficiency) =
+            (self.useful as f64 / self.wall as f64, self.useful as f64 / present.max(1.0));
+        rate * efficiency
+    }
+
+    fn is_short(self) -> bool {
+        self.delayed >= self.wall / 8
+    }
+}
+
+/// Which number a trial tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TrialDirection {
+    /// Fewer workers.
+    Down,
+    /// More workers.
+    Up,
+}
+
+/// A trial under way.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    direction: TrialDirection,
+    /// How many threads a worker had before.
+    before: u32,
+    /// What the quanta were worth then.
+    worth: f64,
+    /// The quanta of the trial, added up. The first one does not count: the workers have just left
+    /// or returned.
+    sum: QuantumSample,
+    /// Quanta that have passed, and quanta until the verdict.
+    passed: u64,
+    quanta: u64,
+}
+
+/// How many workers of a process run, and what earlier trials have shown.
+#[derive(Clone, Debug)]
+pub struct Allotment {
+    /// The number of workers, and of threads for each of those that run.
+    most: u32,
+    threads_each: u32,
+    /// What the last quanta were worth, with more weight on the newer ones.
+    worth: f64,
+    trial: Option<Trial>,
+    /// For how long the number has held, in microseconds.
+    held: u64,
+    /// By direction: the time between two trials, and the time since the last one.
+    holds: [u64; 2],
+    waited: [u64; 2],
+    /// Successful trials in a row.
+    streak: u32,
+    /// Quanta in a row with a shortage.
+    short: u32,
+    random: u64,
+}
+
+impl Allotment {
+    /// All of `most` workers run; at least 1. `seed` keeps processes from trials at the same time.
+    #[must_use]
+    pub fn new(most: u32, seed: u64) -> Self {
+        Self {
+            most: most.max(1),
+            threads_each: 1,
+            worth: 0.0,
+            trial: None,
+            held: 0,
+            holds: SHORTEST_HOLDS_MICROS,
+            waited: [SHORTEST_HOLDS_MICROS[0], 0],
+            streak: 0,
+            short: 0,
+            random: seed | 1,
+        }
+    }
+
+    /// How many workers may run now; from 1 to the number given to [`Self::new`].
+    #[must_use]
+    pub const fn running(&self) -> u32 {
+        self.most.div_ceil(self.threads_each)
+    }
+
+    /// Is there nothing to measure: all workers run, and none was kept waiting?
+    #[must_use]
+    pub const fn is_calm(&self) -> bool {
+        self.threads_each == 1 && self.trial.is_none() && self.short == 0
+    }
+
+    /// Takes in what a quantum has shown. Returns how many workers run from now on.
+    pub fn decide(&mut self, quantum: QuantumSample) -> u32 {
+        self.short = if quantum.is_short() { self.short.saturating_add(1) } else { 0 };
+        match self.trial.take() {
+            Some(trial) => self.go_on_with(trial, quantum),
+            None => self.hold(quantum),
+        }
+        self.running()
+    }
+
+    fn hold(&mut self, quantum: QuantumSample) {
+        let worth = quantum.worth(self.running());
+        self.worth = if self.held == 0 { worth } else { (self.worth + worth) / 2.0 };
+        self.held += quantum.wall;
+        for waited in &mut self.waited {
+            *waited += quantum.wall;
+        }
+        let is_due =
+            |direction: TrialDirection| self.waited[direction as usize] >= self.holds[direction as usize];
+        // What a vain trial has shown does not hold any longer.
+        let is_free = quantum.is_idle && self.waited[TrialDirection::Up as usize] >= SHORTEST_HOLDS_MICROS[0];
+        // A program that hardly computes gains nothing.
+        let computes = 20 * quantum.useful >= quantum.wall;
+        if self.short >= 2 && computes && self.running() > 1 && is_due(TrialDirection::Down) {
+            self.begin(TrialDirection::Down);
+        } else if self.threads_each > 1 && (is_free || is_due(TrialDirection::Up)) {
+            self.begin(TrialDirection::Up);
+        }
+    }
+
+    fn begin(&mut self, direction: TrialDirection) {
+        let before = self.threads_each;
+        let step = if self.streak == 0 { 1 } else { (before / 2).max(1) };
+        let wanted = match direction {
+            TrialDirection::Down => before + step,
+            TrialDirection::Up => before - step,
+        };
+        // The same number of workers, with fewer threads on some of them.
+        self.threads_each = self.most.div_ceil(self.most.div_ceil(wanted));
+        if self.most.div_ceil(before) == self.running() {
+            let other =
+                if direction == TrialDirection::Down { self.running() - 1 } else { self.running() + 1 };
+            self.threads_each = self.most.div_ceil(other);
+        }
+        let quanta = (self.held / 16 / QUANTUM_MICROS).clamp(3, MOST_TRIAL_QUANTA);
+        let sum = QuantumSample { wall: 0, useful: 0, delayed: 0, is_idle: false };
+        self.trial = Some(Trial { direction, before, worth: self.worth, sum, passed: 0, quanta });
+    }
+
+    fn go_on_with(&mut self, mut trial: Trial, quantum: QuantumSample) {
+        if trial.passed > 0 {
+            trial.sum.wall += quantum.wall;
+            trial.sum.useful += quantum.useful;
+            trial.sum.delayed += quantum.delayed;
+        }
+        trial.passed += 1;
+        // A trial that is far behind ends at once.
+        let is_hopeless = trial.passed > 1 && quantum.worth(self.running()) < 0.5 * trial.worth;
+        if trial.passed < trial.quanta && !is_hopeless {
+            self.trial = Some(trial);
+            return;
+        }
+        let worth = trial.sum.worth(self.running());
+        let (least, at) = match trial.direction {
+            TrialDirection::Down => (trial.worth, 0),
+            TrialDirection::Up => (1.1 * trial.worth, 1),
+        };
+        if worth >= least {
+            self.worth = worth;
+            self.streak += 1;
+            self.holds = SHORTEST_HOLDS_MICROS;
+            // The next step in the same direction may follow at once.
+            self.waited = [0; 2];
+            self.waited[at] = SHORTEST_HOLDS_MICROS[at];
+        } else {
+            self.threads_each = trial.before;
+            self.streak = 0;
+            self.holds[at] = (2 * self.holds[at]).min(LONGEST_HOLD_MICROS) + self.jitter();
+            self.waited[at] = 0;
+        }
+        self.held = 0;
+    }
+
+    /// Less than four quanta.
+    fn jitter(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % SHORTEST_HOLDS_MICROS[0]
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A quantum of `running` workers that together do `useful` tenths of a processor's work.
+    fn quantum(useful: u64, delayed: u64, is_idle: bool) -> QuantumSample {
+        let tenth = QUANTUM_MICROS / 10;
+        QuantumSample { wall: QUANTUM_MICROS, useful: useful * tenth, delayed: delayed * tenth, is_idle }
+    }
+
+    /// Barriers beside a foreign loop: two workers wait for each other, one does not.
+    fn beside_a_loop(running: u32) -> QuantumSample {
+        if running == 2 { quantum(4, 6, false) } else { quantum(9, 0, false) }
+    }
+
+    #[test]
+    fn without_a_shortage_all_workers_run() {
+        let mut allotment = Allotment::new(8, 1);
+        for _ in 0..1000 {
+            assert_eq!(allotment.decide(quantum(70, 1, false)), 8);
+            assert!(allotment.is_calm());
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_worth_more_stays_and_trials_become_rare() {
+        let mut allotment = Allotment::new(2, 1);
+        let numbers: Vec<u32> = (0..2000)
+            .map(|_| {
+                let running = allotment.running();
+                allotment.decide(beside_a_loop(running))
+            })
+            .collect();
+        assert_eq!(numbers.iter().position(|&running| running == 1), Some(1), "after two short quanta");
+        let vain = |from: usize, to: usize| numbers[from..to].iter().filter(|&&running| running == 2).count();
+        assert!(vain(10, 100) > 0, "a trial of more workers comes");
+        assert!(vain(1000, 2000) <= 2 * 1000 / 200, "one of two quanta in two seconds: {}", vain(1000, 2000));
+    }
+
+    #[test]
+    fn a_free_processor_is_used_soon() {
+        let mut allotment = Allotment::new(2, 1);
+        for _ in 0..2000 {
+            let running = allotment.running();
+            allotment.decide(beside_a_loop(running));
+        }
+        let free = |running: u32| quantum(if running == 2 { 19 } else { 10 }, 0, true);
+        let quanta = (0..100).take_while(|_| {
+            let running = allotment.running();
+            allotment.decide(free(running));
+            !allotment.is_calm()
+        });
+        assert!(quanta.count() < 15);
+    }
+
+    #[test]
+    fn tasks_that_wait_for_nobody_keep_their_workers() {
+        let mut allotment = Allotment::new(2, 1);
+        let beside = |running: u32| if running == 2 { quantum(15, 5, false) } else { quantum(10, 0, false) };
+        let fewer = (0..1000).filter(|_| {
+            let running = allotment.running();
+            allotment.decide(beside(running)) == 1
+        });
+        assert!(fewer.count() < 100);
+    }
+}

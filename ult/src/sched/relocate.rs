@@ -1,0 +1,71 @@
+//! Moving the calling OpenMP thread to another worker.
+//!
+//! The layer above decides when a thread moves: at a wait, when fewer workers are to run, or more
+//! ([`crate::allotment`]). The thread's TLS block goes with it, so that its thread-local variables
+//! stay. A thread that owns its kernel thread leaves that one with a substitute, as in a hand-off
+//! ([`super::handoff`]).
+//!
+//! What does not live here: a hand-off, in which another kernel thread takes contexts away, and the
+//! move to a kernel thread of one's own ([`super::dedicated`]).
+
+use core::ptr;
+
+use super::border::{enter, enter_program};
+use super::handoff::borrow_from;
+use super::request::Job;
+use super::returning::{count_moved, send};
+use super::runner::run_on_runner;
+use super::suspended::context::SuspendedContext;
+use crate::allotment::attention::count_move;
+use crate::kernel_state::thread_state::differ;
+use crate::worker::record::Worker;
+use crate::worker::role::Role;
+use crate::worker::words::here;
+
+/// Makes the calling context, and with it its thread, continue on `target`. `home` is the worker
+/// that the thread owns, or on which it started. False if the thread stays:
+///
+/// * it is on `target` already;
+/// * another context of the thread is suspended: a thread moves as a whole;
+/// * one of the two workers stands in for another one, or is dedicated to a thread;
+/// * a thread has kernel state of its own, such as a signal mask or an affinity: each switch between
+///   two threads on one worker would set it anew;
+/// * no TLS block can be borrowed for the kernel thread that the thread owns.
+///
+/// Called in program code. No address of thread-local storage is live across the call.
+pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {
+    let me = here();
+    let is_bound = |worker: &Worker| worker.is_standing_in() || worker.is_dedicated();
+    if ptr::eq(me, target) || is_bound(me) || is_bound(target) || target.watched.tid() == 0 || differ() {
+        return false;
+    }
+    enter(me);
+    // SAFETY: own kernel thread, in its scheduler.
+    let own = unsafe { &mut *me.own() };
+    let thread = own.role.thread;
+    if own.role.tls_block.is_none()
+        || own.suspended.has(|entry| entry.role.thread == thread)
+        || thread == me.thread() && !borrow_from(me, own)
+    {
+        enter_program();
+        return false;
+    }
+    own.role.away = !ptr::eq(target, home);
+    let mut delivery = (home, target, SuspendedContext::interrupted(own.current, own.role));
+    let job = Job { run: deliver, data: (&raw mut delivery).cast() };
+    // SAFETY: the context is in no list of suspended contexts, so only the worker that unpacks the
+    // parcel resumes it. `delivery` lies on its stack, which stays until then. The job runs on
+    // another stack and with another TLS block.
+    unsafe { run_on_runner(me, job, Role::none(me)) };
+    enter_program();
+    count_move();
+    true
+}
+
+unsafe fn deliver(data: *mut ()) {
+    // SAFETY: `relocate` passes its own delivery, whose stack has been left.
+    let (home, target, entry) =
+        unsafe { *data.cast::<(&'static Worker, &'static Worker, SuspendedContext)>() };
+    count_moved(&[entry], home, here(), target);
+    send(target, vec![entry]);
+}
