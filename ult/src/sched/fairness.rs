@@ -92,7 +92,7 @@ fairness! {
     /// scheduler; any value from 16 to 64 will do.
     const CALLS_IN_PLACE: u32 = 32;
         good: 16..=64;
-        starves: "whatever only a search of the scheduler finds, until the last of many tasks has run";
+        starves: "anything that the scheduler finds only by a search, until the last of many tasks has run";
         arises_in: "abi-tests/tasks/producer_goes_on.c";
         seen_to_fail: false;
 

@@ -43,8 +43,8 @@ pub enum Source {
     OwnTask,
     /// A task for an own context, from the queues of other threads.
     OthersTask,
-    /// A task for an own context that may run before a ready context: [`Self::OwnTask`], then
-    /// [`Self::OthersTask`], for the contexts that the order of gangs allows.
+    /// A task that may go before a ready context: first [`Self::OwnTask`], then
+    /// [`Self::OthersTask`], only for those own contexts that the order of gangs would let go on.
     TaskBeforeContext,
     /// A task for an own context, from all queues. This may be the worker's last search for some
     /// time, so it also takes tasks that [`Self::OthersTask`] leaves to their owners.

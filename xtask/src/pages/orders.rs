@@ -56,7 +56,7 @@ fn orders(text: &str) -> String {
 
 /// One row for each interval.
 fn intervals(text: &str) -> String {
-    let mut list = "| constant | interval | any value of | what would starve without it | it arises in | seen to fail |\n\
+    let mut list = "| constant | interval | would do as well | what would starve without it | it arises in | seen to fail |\n\
                     |---|---|---|---|---|---|\n"
         .to_owned();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
