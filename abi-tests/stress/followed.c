@@ -2,6 +2,7 @@
 // threads: 2
 // compilers: gcc, clang>=19
 // mode: preload
+// env: GANGWAY_WORKERS=auto
 // alone: yes
 // timeout: 120
 

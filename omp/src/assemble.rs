@@ -241,6 +241,7 @@ fn assign_workers(team: &Team, workers: Vec<&'static Worker>) {
         // left.
         unsafe { thread.join_team(team) };
         thread.move_in(worker);
+        thread.set_home(worker);
         thread.seen_epoch.set(team.epoch());
         team.count_present();
         let argument = ptr::from_ref(thread).cast_mut().cast();
@@ -399,6 +400,7 @@ unsafe fn assigned_main(argument: *mut ()) {
         };
     }
     thread.own().forks.teams.take_all().into_iter().for_each(dismiss);
+    crate::following::leaves_team(thread);
     ult::sched::return_to(thread.assigned_worker());
     worker::set_locals(Locals::default());
     thread.team().leave_for_good(1);
@@ -408,6 +410,7 @@ fn take_part(thread: OwnThread) -> Rest {
     let team = thread.team();
     worker::set_duty(Duty { tag: team.gang(), region: team.plan().body.function as usize });
     let kept = if team.plan().keeps { thread.kept() } else { None };
+    crate::following::region_begins(thread);
     let rest = match kept {
         None => {
             run_share(thread);
@@ -540,7 +543,7 @@ fn await_call(thread: OwnThread, rest: Rest) -> Call {
     let ready =
         || team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back();
     let spin = among(team, spin_for(env::settings()));
-    crate::following::before_wait(thread);
+    crate::following::between_regions(thread);
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(spin));
     if team.is_lost() {
         end_lost_process();
@@ -667,7 +670,8 @@ pub fn dismiss(team: Box<Team>) {
     }
     if team.kind != TeamKind::Ults {
         // The ULTs of a team run on any worker, and end with each region: no worker is assigned.
-        (1..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);
+        let homes = (1..team.attached()).filter_map(|num| team.thread(num)?.home_or_host());
+        homes.for_each(Worker::note_dismissed);
     }
     team.end_runner(worker::register_current());
     await_until(&team, &|| team.present() == 0);

@@ -12,6 +12,7 @@
 //! What does not live here: the decision, and the move itself ([`ult::sched::relocate`]).
 
 use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use ult::allotment::attention::{self, ALL_WORKERS};
 use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter};
@@ -28,6 +29,8 @@ const CALM_QUANTA: u32 = 50;
 
 /// The team that is measured. One thread at a time measures.
 static FOLLOWED: ForkMutex<Option<FollowedTeam>> = ForkMutex::new(None);
+/// How many threads are not on the worker that is assigned to them.
+static AWAY: AtomicU32 = AtomicU32::new(0);
 
 struct FollowedTeam {
     /// Its address; compared only.
@@ -39,7 +42,7 @@ struct FollowedTeam {
     calm: u32,
 }
 
-/// `thread` is about to wait at a barrier, or for its next region.
+/// `thread` is about to wait at a barrier.
 #[inline]
 pub fn before_wait(thread: OwnThread) {
     if attention::needs_attention() {
@@ -52,6 +55,23 @@ pub fn before_wait(thread: OwnThread) {
 pub fn at_fork(team: &Team) {
     if attention::needs_attention() && may_move(team) {
         measure(team);
+    }
+}
+
+/// The thread is about to wait for its next region. The forking thread may be changing the team's
+/// plan, so the plan is not read.
+#[inline]
+pub fn between_regions(thread: OwnThread) {
+    if attention::needs_attention() && thread.own().binding.may_move.get() {
+        follow(thread, thread.team());
+    }
+}
+
+/// A region begins for the thread, which has an assigned worker.
+#[inline]
+pub fn region_begins(thread: OwnThread) {
+    if attention::needs_attention() {
+        thread.own().binding.may_move.set(may_move(thread.team()));
     }
 }
 
@@ -72,6 +92,7 @@ fn may_move(team: &Team) -> bool {
         && team.size() > 1
         && plan.nesting.active_around <= 1
         && plan.binding.places.is_none()
+        && storage::may_share()
         && !storage::are_kept_apart()
 }
 
@@ -104,7 +125,8 @@ fn measure(team: &Team) {
     }
     attention::run_on(if running == team.size() { ALL_WORKERS } else { running });
     known.calm = if known.allotment.is_calm() { known.calm + 1 } else { 0 };
-    if known.calm > CALM_QUANTA {
+    // ORDERING: Relaxed; a thread that has just come home is seen later.
+    if known.calm > CALM_QUANTA && AWAY.load(Ordering::Relaxed) == 0 {
         *followed = None;
         attention::end_attention();
     }
@@ -118,14 +140,43 @@ fn prepare_to_share() {
     ult::stall::keep_up_with_objects();
 }
 
+/// In the child of a fork, whose teams are new.
+///
+/// # Safety
+/// Before the child has a second thread.
+pub unsafe fn forget_after_fork() {
+    // SAFETY: as the caller says.
+    unsafe { FOLLOWED.forget(None) };
+    // ORDERING: Relaxed; single-threaded.
+    AWAY.store(0, Ordering::Relaxed);
+}
+
 fn follow(thread: OwnThread, team: &Team) {
     let (num, running) = (thread.num(), attention::running());
     let on = if num < running { num } else { num % running };
     let (Some(home), Some(host)) = (thread.home_or_host(), thread.host()) else { return };
     let target = team.thread(on).and_then(|member| member.home_or_host());
+    // An isolated worker is for its thread alone.
+    let target = if home.is_shared() { target } else { Some(home) };
     let Some(target) = target.filter(|target| !ptr::eq(*target, host)) else { return };
-    thread.set_home(home);
     if ult::sched::relocate(home, target) {
         thread.set_host(target);
+        count_away(ptr::eq(host, home), ptr::eq(target, home));
+    }
+}
+
+fn count_away(was_home: bool, is_home: bool) {
+    // ORDERING: Relaxed, both; a count by itself.
+    match (was_home, is_home) {
+        (true, false) => _ = AWAY.fetch_add(1, Ordering::Relaxed),
+        (false, true) => _ = AWAY.fetch_sub(1, Ordering::Relaxed),
+        _ => {}
+    }
+}
+
+/// The thread, which has an assigned worker, leaves its team: it is about to go home.
+pub fn leaves_team(thread: OwnThread) {
+    if let (Some(home), Some(host)) = (thread.home(), thread.host()) {
+        count_away(ptr::eq(host, home), true);
     }
 }

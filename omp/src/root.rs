@@ -125,6 +125,8 @@ pub fn register_fork_handlers() {
 extern "C" fn after_fork_in_child() {
     env::forget_reader_after_fork();
     super::lock::free_after_fork();
+    // SAFETY: the child has one thread.
+    unsafe { super::following::forget_after_fork() };
 }
 
 /// The kernel thread ends: its teams are dismissed and its record is freed.

@@ -39,8 +39,8 @@ pub(crate) mod program_time;
 
 pub use program_time::QuantumMeter;
 
-/// The time of a quantum, in microseconds. Chosen: a time slice of the kernel or two; any value from
-/// 4 ms to 10 ms will do.
+/// The time of a quantum, in microseconds. Chosen: a time slice of the kernel or two; with
+/// 5 and 8 ms tasks beside a loop stayed on one worker; any value from 10 ms to 20 ms will do.
 pub const QUANTUM_MICROS: u64 = 10_000;
 /// The shortest times, in microseconds, between the end of one trial and the next one: of fewer
 /// workers, and of more. Derived: four quanta, and sixteen, because a trial of more workers costs

@@ -17,9 +17,8 @@ settings! {
         /// Kernel threads that run OpenMP threads, at least 1; by default
         /// [`EnvMachine::worker_target`].
         workers: u32 = by(workers(r, machine)), shown(GANGWAY_WORKERS: plain);
-        /// Does the number of workers that run follow the processors that the program gets? Not if
-        /// the user gives a number.
-        follows: bool = by(r.vars.get("GANGWAY_WORKERS").is_none_or(is_auto));
+        /// Does the number of workers that run follow the processors that the program gets?
+        follows: bool = by(r.vars.get("GANGWAY_WORKERS").is_some_and(is_auto));
         /// As in [`Icv::gang`](crate::icv::Icv::gang).
         gang: GangSched = read(OMP_GANG_SCHED, "using auto", gang_sched).or(GangSched::Auto), shown(plain);
         /// Whom a worker without work steals from.

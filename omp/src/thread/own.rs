@@ -131,6 +131,8 @@ pub struct ThreadBinding {
     pub unbound: RefCell<Vec<usize>>,
     /// Places that this thread may use.
     pub partition: PlacePartition,
+    /// May the thread move to another worker ([`crate::following`])? As its last region was.
+    pub may_move: Cell<bool>,
 }
 
 impl ThreadOwn {
@@ -167,6 +169,7 @@ impl ThreadOwn {
                 displayed: RefCell::default(),
                 unbound: RefCell::default(),
                 partition: PlacePartition::default(),
+                may_move: Cell::new(false),
             },
             tied: Tied::default(),
             mode: Cell::new(arch::fp_state()),

@@ -68,8 +68,7 @@ pub(super) struct ThreadKnown {
     /// The worker that hosts this thread; null until it has started. Atomic because a thread that
     /// wakes this one may read it while this one starts: see [`Thread::wake`].
     pub(super) worker: AtomicPtr<Worker>,
-    /// The worker that is assigned to the thread, if the thread has moved from it at least once; null
-    /// before.
+    /// The worker that is assigned to the thread; null for a thread of a team of ULTs, and thread 0.
     pub(super) home: AtomicPtr<Worker>,
     /// How the thread starts in a team of ULTs. The forking thread writes it before each fork.
     pub(super) ult_start: UnsafeCell<Option<UltStart>>,
@@ -162,14 +161,14 @@ impl Thread {
         unsafe { worker.as_ref() }
     }
 
-    /// The worker that is assigned to the thread, if the thread has moved from it.
+    /// The worker that is assigned to the thread, if there is one.
     pub fn home(&self) -> Option<&'static Worker> {
         // ORDERING: Relaxed; compared, and asked for its kernel thread.
         // SAFETY: null or a worker record, and those are never freed.
         unsafe { self.known.home.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Notes the worker that is assigned to the thread, before the thread moves.
+    /// Notes the worker that is assigned to the thread, before the thread starts.
     pub fn set_home(&self, home: &'static Worker) {
         // ORDERING: as above.
         self.known.home.store(ptr::from_ref(home).cast_mut(), Ordering::Relaxed);
@@ -180,7 +179,7 @@ impl Thread {
         self.home().unwrap_or_else(|| self.worker())
     }
 
-    /// The assigned worker, also of a thread that has not moved.
+    /// The assigned worker, or the one that hosts the thread if none is assigned.
     pub fn home_or_host(&self) -> Option<&'static Worker> {
         self.home().or_else(|| self.host())
     }

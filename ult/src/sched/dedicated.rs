@@ -31,7 +31,7 @@ use super::wait::wait;
 use super::yielding::lowest_of_stack;
 use crate::pool;
 use crate::pool::assignment::Assignment;
-use crate::tls_block::record::TlsBlock;
+use crate::tls_block::record::{TlsBlock, is_same};
 use crate::worker::record::Worker;
 use crate::worker::role::Role;
 use crate::worker::words;
@@ -145,8 +145,13 @@ unsafe fn await_end_of_thread(argument: *mut ()) {
 /// there is no worker for them.
 fn send_others_away(me: &'static Worker) -> bool {
     let own_thread = me.thread();
+    // SAFETY: own kernel thread; program code runs.
+    let native = unsafe { (*me.own()).tls.native };
+    // Those with a donor's block, and those that own another kernel thread.
     let leaves = |entry: &SuspendedContext| {
-        entry.role.thread != own_thread && entry.role.tls_block.is_some_and(TlsBlock::is_of_a_donor)
+        entry.role.thread != own_thread
+            && entry.role.tls_block.is_some()
+            && !is_same(entry.role.tls_block, native)
     };
     // SAFETY: own kernel thread; program code runs.
     let has_others = unsafe { (*me.own()).suspended.has(leaves) };

@@ -28,7 +28,7 @@ use crate::worker::words::here;
 /// * it is on `target` already;
 /// * another context of the thread is suspended: a thread moves as a whole;
 /// * one of the two workers stands in for another one, or is dedicated to a thread;
-/// * a thread has kernel state of its own, such as a signal mask or an affinity: each switch between
+/// * it would leave its home, and a thread has kernel state of its own, such as a signal mask or an affinity: each switch between
 ///   two threads on one worker would set it anew;
 /// * no TLS block can be borrowed for the kernel thread that the thread owns.
 ///
@@ -36,7 +36,11 @@ use crate::worker::words::here;
 pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {
     let me = here();
     let is_bound = |worker: &Worker| worker.is_standing_in() || worker.is_dedicated();
-    if ptr::eq(me, target) || is_bound(me) || is_bound(target) || target.watched.tid() == 0 || differ() {
+    if ptr::eq(me, target) || is_bound(me) || is_bound(target) || target.watched.tid() == 0 {
+        return false;
+    }
+    let leaves_home = !ptr::eq(target, home);
+    if leaves_home && differ() {
         return false;
     }
     enter(me);
@@ -50,7 +54,9 @@ pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {
         enter_program();
         return false;
     }
-    own.role.away = !ptr::eq(target, home);
+    // A wake-up that was prepared before the move may still go to the worker that the thread leaves,
+    // until the region ends.
+    own.role.away = leaves_home || own.role.is_of_a_region();
     let mut delivery = (home, target, SuspendedContext::interrupted(own.current, own.role));
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
     // SAFETY: the context is in no list of suspended contexts, so only the worker that unpacks the

@@ -36,9 +36,9 @@ impl Worker {
         serves == ALL_GROUPS || serves == group
     }
 
-    /// Is this one of the pool's shared workers?
+    /// Is this one of the pool's shared workers? Not after [`crate::pool::isolate`]. Any thread.
     #[inline]
-    pub(crate) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.accepts(ALL_GROUPS)
     }
 
