@@ -28,8 +28,8 @@ use crate::worker::words::here;
 /// * it is on `target` already;
 /// * another context of the thread is suspended: a thread moves as a whole;
 /// * one of the two workers stands in for another one, or is dedicated to a thread;
-/// * it would leave its home, and a thread has kernel state of its own, such as a signal mask or an affinity: each switch between
-///   two threads on one worker would set it anew;
+/// * it would leave its home, and a thread has kernel state of its own, such as a signal mask or an
+///   affinity: each switch between two threads on one worker would set it anew;
 /// * no TLS block can be borrowed for the kernel thread that the thread owns.
 ///
 /// Called in program code. No address of thread-local storage is live across the call.
