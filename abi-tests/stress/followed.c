@@ -27,7 +27,7 @@ static int started;
 
 #pragma weak ompx_get_counters
 
-/* Other runtimes move nobody, and say so with -1. */
+/* Other runtimes have no such counter: -1. */
 static long moves(void)
 {
     ompx_counters_t counters = {0};

@@ -23,7 +23,7 @@ use crate::team::record::Team;
 use crate::thread::current::OwnThread;
 use crate::{root, storage};
 
-/// Quanta without a shortage after which nobody measures any more. Chosen: half a second; any value
+/// Quanta without a shortage after which measuring ends. Chosen: half a second; any value
 /// from 20 to 200 will do.
 const CALM_QUANTA: u32 = 50;
 

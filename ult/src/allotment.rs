@@ -18,12 +18,12 @@
 //! *Hysteresis.* A vain trial doubles the time until the next one in that direction, up to
 //! [`LONGEST_HOLD_MICROS`]. A trial lasts a sixteenth of the time for which the number had held. So
 //! the price of being wrong falls with the time in which nothing changed. If the machine has a
-//! processor that nobody wants, a trial of more workers comes as soon as at first.
+//! processor that is idle, a trial of more workers comes as soon as at first.
 //!
 //! Sources: Tucker and Gupta, *Process control and scheduling issues for multiprogrammed
 //! shared-memory multiprocessors* (SOSP 1989): a process should have as many runnable threads as
 //! processors. Agrawal, He and Leiserson, *Adaptive work stealing with parallelism feedback* (PPoPP
-//! 2007): a process whose quantum was inefficient asks for less. Here the kernel tells nobody an
+//! 2007): a process whose quantum was inefficient asks for less. Here the kernel tells no process an
 //! allotment, so a trial finds it. Kleinrock's *power* (1979) is such a product of two rates. The
 //! model in `docs/models/allotment.md` runs this code.
 //!
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_wait_for_nobody_keep_their_workers() {
+    fn independent_tasks_keep_their_workers() {
         let mut allotment = Allotment::new(2, 1);
         let beside = |running: u32| if running == 2 { quantum(15, 5, false) } else { quantum(10, 0, false) };
         let fewer = (0..1000).filter(|_| {
