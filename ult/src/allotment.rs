@@ -39,6 +39,8 @@ pub(crate) mod program_time;
 
 pub use program_time::QuantumMeter;
 
+use crate::sys::random::XorShift;
+
 /// The time of a quantum, in microseconds. Chosen: a time slice of the kernel or two; with
 /// 5 and 8 ms tasks beside a loop stayed on one worker; any value from 10 ms to 20 ms will do.
 pub const QUANTUM_MICROS: u64 = 10_000;
@@ -122,7 +124,7 @@ pub struct Allotment {
     streak: u32,
     /// Quanta in a row with a shortage.
     short: u32,
-    random: u64,
+    random: XorShift,
 }
 
 impl Allotment {
@@ -139,7 +141,7 @@ impl Allotment {
             waited: [SHORTEST_HOLDS_MICROS[0], 0],
             streak: 0,
             short: 0,
-            random: seed | 1,
+            random: XorShift::seeded(seed),
         }
     }
 
@@ -240,10 +242,7 @@ impl Allotment {
 
     /// Less than four quanta.
     fn jitter(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random % SHORTEST_HOLDS_MICROS[0]
+        u64::from(self.random.below(SHORTEST_HOLDS_MICROS[0] as u32))
     }
 }
 

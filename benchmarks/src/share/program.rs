@@ -2,6 +2,7 @@
 
 use super::STEP_MICROS;
 use super::kernel::{Kernel, KernelState};
+use ult::sys::random::XorShift;
 
 /// How long a worker polls before it sleeps, in microseconds. Given: the runtime's policy on a
 /// crowded machine.
@@ -46,7 +47,7 @@ pub(super) struct Program {
     /// Since the last change of phase.
     phase: u64,
     is_serial: bool,
-    random: u64,
+    random: XorShift,
 }
 
 impl Program {
@@ -62,7 +63,7 @@ impl Program {
             work_done: 0.0,
             phase: 0,
             is_serial: false,
-            random: 2 * seed + 1,
+            random: XorShift::seeded(seed),
         };
         program.begin_grain(kernel);
         program
@@ -97,10 +98,7 @@ impl Program {
 
     /// Up to a tenth more.
     fn vary(&mut self, micros: u64) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        micros.saturating_add(self.random % (micros.min(1 << 30) / 10 + 1))
+        micros.saturating_add(self.random.below((micros.min(1 << 30) / 10 + 1) as u32).into())
     }
 
     pub(super) fn step(&mut self, kernel: &mut Kernel) -> StepShown {

@@ -7,7 +7,8 @@
 use core::cell::Cell;
 use core::ffi::CStr;
 
-use ult::sys::{proc_file, thread};
+use ult::sys::proc_file::{self, RunTimes};
+use ult::sys::thread;
 
 use super::clock;
 
@@ -43,7 +44,7 @@ impl RunDelay {
     pub fn read(&self, ticks: u64) -> Option<u64> {
         // Set first: a signal handler may record an event before this function returns.
         self.next.set(clock::ticks_after(ticks, READING_INTERVAL));
-        let now = proc_file::parse_start(FILE, parse_run_delay)?;
+        let now = proc_file::parse_start(FILE, RunTimes::parse)?.delayed;
         let thread = thread::number();
         let is_same = self.thread.replace(thread) == thread;
         let delay = now.saturating_sub(self.at_reading.replace(now));
@@ -51,21 +52,9 @@ impl RunDelay {
     }
 }
 
-/// The second number of *time on a processor*, *run delay*, *time slices*.
-fn parse_run_delay(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_second_number_is_read() {
-        assert_eq!(parse_run_delay("120 345 6\n"), Some(345));
-        assert_eq!(parse_run_delay("120"), None);
-        assert_eq!(parse_run_delay("120 -3 1"), None);
-    }
 
     #[test]
     fn a_reading_is_not_due_again_at_once() {

@@ -1,8 +1,8 @@
 //! Whether the number of workers needs attention, and how many of them run now.
 //!
-//! While no worker is kept waiting by other programs, no time is measured and no thread moves: the cost is
-//! one load where a thread waits. What does not live here: the decision ([`super`]), and who carries
-//! it out.
+//! While no worker is kept waiting by other programs, no time is measured and no thread moves: the
+//! cost is one load where a thread waits. What does not live here: the decision ([`super`]), and the
+//! moves of threads.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 

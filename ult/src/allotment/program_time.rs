@@ -7,7 +7,8 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::sched::spin_policy;
-use crate::sys::{arch, clock, proc_file};
+use crate::sys::proc_file::RunTimes;
+use crate::sys::{arch, clock};
 use crate::worker::record::Worker;
 
 use super::QuantumSample;
@@ -59,15 +60,8 @@ impl ProgramTime {
 struct WorkerReading {
     /// Ticks in program code.
     program: u64,
-    /// Nanoseconds on a processor, and nanoseconds of waiting for one.
-    kernel: KernelTimes,
-}
-
-/// Of a kernel thread, since its start, in nanoseconds.
-#[derive(Clone, Copy, Default, Debug, PartialEq)]
-struct KernelTimes {
-    ran: u64,
-    delayed: u64,
+    /// Zeros if the kernel does not count.
+    kernel: RunTimes,
 }
 
 /// Measures quanta, for one thread at a time.
@@ -113,34 +107,16 @@ impl QuantumMeter {
 }
 
 fn reading_of(worker: &Worker, now: u64) -> WorkerReading {
-    WorkerReading { program: worker.program_time.until(now), kernel: times_of(worker.watched.tid()) }
-}
-
-/// The times of a kernel thread of this process: the first two numbers of its `schedstat`. Zeros if
-/// the kernel does not say.
-fn times_of(tid: i32) -> KernelTimes {
-    use std::io::Write as _;
-    let mut path = [0_u8; 48];
-    let written = write!(&mut path[..47], "/proc/self/task/{tid}/schedstat");
-    let Ok(path) = core::ffi::CStr::from_bytes_until_nul(&path) else { return KernelTimes::default() };
-    written.ok().and_then(|()| proc_file::parse_start(path, two_numbers)).unwrap_or_default()
-}
-
-fn two_numbers(text: &str) -> Option<KernelTimes> {
-    let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse().ok());
-    Some(KernelTimes { ran: numbers.next()?, delayed: numbers.next()? })
+    WorkerReading {
+        program: worker.program_time.until(now),
+        kernel: RunTimes::of_thread(worker.watched.tid()).unwrap_or_default(),
+    }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::attention;
     use super::*;
-
-    #[test]
-    fn the_delay_is_the_second_number() {
-        assert_eq!(two_numbers("12345 678 9\n"), Some(KernelTimes { ran: 12345, delayed: 678 }));
-        assert_eq!(two_numbers("12345"), None);
-    }
 
     #[test]
     fn time_in_program_code_counts_and_time_in_the_scheduler_does_not() {

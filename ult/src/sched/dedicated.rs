@@ -23,9 +23,9 @@
 //! ([`TlsBlock::take_dedicated_worker`]).
 
 use super::border::{enter, enter_program};
-use super::request::{Job, Wait};
+use super::depart::depart;
+use super::request::Wait;
 use super::returning::{count_moved, send};
-use super::runner::run_on_runner;
 use super::suspended::context::SuspendedContext;
 use super::wait::wait;
 use super::yielding::lowest_of_stack;
@@ -115,23 +115,9 @@ fn move_to_dedicated_worker(me: &'static Worker, tls_block: &'static TlsBlock) -
     own.role.away = true;
     let mut contexts = own.suspended.take_all(thread, |entry| entry.role.thread == thread);
     contexts.iter_mut().for_each(|entry| entry.role.away = true);
-    contexts.push(SuspendedContext::interrupted(own.current, own.role));
-    let mut delivery = (dedicated_worker, contexts);
-    let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is in no list of suspended contexts, so only the worker that unpacks the
-    // parcel resumes it; `delivery` lies on its stack, which stays until then. The job runs on
-    // another stack and under another TLS block.
-    unsafe { run_on_runner(me, job, Role::none(me)) };
-    enter_program();
+    // SAFETY: own kernel thread; the contexts have been taken out of the list.
+    unsafe { depart(me, dedicated_worker, contexts) };
     true
-}
-
-unsafe fn deliver(data: *mut ()) {
-    // SAFETY: `move_to_dedicated_worker` passes its own delivery, whose stack has been left.
-    let (dedicated_worker, contexts) =
-        unsafe { &mut *data.cast::<(&'static Worker, Vec<SuspendedContext>)>() };
-    let contexts = core::mem::take(contexts);
-    send(dedicated_worker, contexts);
 }
 
 /// The assignment of the dedicated worker: it waits until the thread has ended.

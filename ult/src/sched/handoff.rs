@@ -70,9 +70,9 @@
 use core::ptr;
 
 use super::border::{enter, enter_program};
-use super::request::{Job, Wait};
+use super::depart::depart;
+use super::request::Wait;
 use super::returning::{count_moved, may_end, send, unpack};
-use super::runner::run_on_runner;
 use super::spin_policy::Spin;
 use super::suspended::context::SuspendedContext;
 use super::wait::wait;
@@ -81,7 +81,6 @@ use crate::stall::watched::Watched;
 use crate::tls_block::record::is_same;
 use crate::worker::own::WorkerOwn;
 use crate::worker::record::Worker;
-use crate::worker::role::Role;
 use crate::worker::words::here;
 use crate::{pool, tls_block};
 
@@ -248,18 +247,5 @@ fn travel(owner: &'static Worker) {
     let me = here();
     enter(me);
     // SAFETY: own kernel thread.
-    let own = unsafe { &mut *me.own() };
-    let mut delivery = (owner, SuspendedContext::interrupted(own.current, own.role));
-    let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is in no list of suspended contexts, so only the worker that unpacks the
-    // parcel resumes it. `delivery` lies on its stack, which stays until then. The job runs on
-    // another stack and with another TLS block.
-    unsafe { run_on_runner(me, job, Role::none(me)) };
-    enter_program();
-}
-
-unsafe fn deliver(data: *mut ()) {
-    // SAFETY: `travel` passes its own delivery, whose stack has been left.
-    let (owner, entry) = unsafe { *data.cast::<(&'static Worker, SuspendedContext)>() };
-    send(owner, vec![entry]);
+    unsafe { depart(me, owner, Vec::new()) };
 }

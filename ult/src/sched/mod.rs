@@ -45,6 +45,7 @@
 //! | `handoff` | a spare kernel thread takes over the contexts of a blocked worker |
 //! | `returning`, `parcel` | contexts on their way to another worker |
 //! | `dedicated` | a kernel thread for one OpenMP thread alone |
+//! | `relocate`, `depart` | a thread moves to another worker; a context sends itself there |
 //! | `yielding` | yielding from program code: `sched_yield`, the stall monitor |
 //! | `spin_policy` | how long a worker polls before it sleeps |
 //! | `demand` | how often program code has asked to yield in a row |
@@ -74,6 +75,7 @@ pub(crate) mod border;
 pub(crate) mod crowd;
 pub(crate) mod dedicated;
 pub(crate) mod demand;
+pub(crate) mod depart;
 pub(crate) mod desk;
 pub(crate) mod fairness;
 pub(crate) mod handoff;

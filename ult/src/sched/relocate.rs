@@ -11,19 +11,15 @@
 use core::ptr;
 
 use super::border::{enter, enter_program};
+use super::depart::depart;
 use super::handoff::borrow_from;
-use super::request::Job;
-use super::returning::{count_moved, send};
-use super::runner::run_on_runner;
-use super::suspended::context::SuspendedContext;
 use crate::allotment::attention::count_move;
 use crate::kernel_state::thread_state::differ;
 use crate::worker::record::Worker;
-use crate::worker::role::Role;
 use crate::worker::words::here;
 
-/// Makes the calling context, and with it its thread, continue on `target`. `home` is the worker
-/// that the thread owns, or on which it started. False if the thread stays:
+/// Makes the calling context, and with it its thread, continue on `target`. `home` is the worker that
+/// is assigned to the thread. False if the thread stays:
 ///
 /// * it is on `target` already;
 /// * another context of the thread is suspended: a thread moves as a whole;
@@ -57,21 +53,8 @@ pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {
     // A wake-up that was prepared before the move may still go to the worker that the thread leaves,
     // until the region ends.
     own.role.away = leaves_home || own.role.is_of_a_region();
-    let mut delivery = (home, target, SuspendedContext::interrupted(own.current, own.role));
-    let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is in no list of suspended contexts, so only the worker that unpacks the
-    // parcel resumes it. `delivery` lies on its stack, which stays until then. The job runs on
-    // another stack and with another TLS block.
-    unsafe { run_on_runner(me, job, Role::none(me)) };
-    enter_program();
+    // SAFETY: own kernel thread.
+    unsafe { depart(me, target, Vec::new()) };
     count_move();
     true
-}
-
-unsafe fn deliver(data: *mut ()) {
-    // SAFETY: `relocate` passes its own delivery, whose stack has been left.
-    let (home, target, entry) =
-        unsafe { *data.cast::<(&'static Worker, &'static Worker, SuspendedContext)>() };
-    count_moved(&[entry], home, here(), target);
-    send(target, vec![entry]);
 }

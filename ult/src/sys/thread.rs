@@ -2,10 +2,10 @@
 //!
 //! What may not live here: workers and OpenMP threads, and conclusions from these facts. Functions
 //! about another thread of this process do not promise to be async-signal-safe.
-use core::ffi::{CStr, c_int};
+use core::ffi::CStr;
 
 use super::arch::system_call;
-use super::clock;
+use super::{clock, proc_file};
 
 /// The number of the calling kernel thread, whichever storage is in force. May be called in a
 /// signal handler.
@@ -120,47 +120,18 @@ pub enum KernelThreadState {
 /// Reads the state of the thread `tid` of this process from `/proc`. This takes 5 to 10
 /// microseconds.
 pub fn state(tid: i32) -> KernelThreadState {
-    let mut text = [0_u8; 256];
-    let length = read_stat(tid, &mut text);
     // The text is "pid (name) S ...". The name may hold any character, so the last parenthesis is
     // searched for. The name has at most 15 bytes.
-    let head = &text[..length.min(48)];
-    let letter = head.iter().rposition(|&b| b == b')').and_then(|end| head.get(end + 2));
+    let letter = proc_file::parse_of_thread(tid, "stat", |text| {
+        let head = &text[..text.len().min(48)];
+        head.iter().rposition(|&b| b == b')').and_then(|end| head.get(end + 2).copied())
+    });
     match letter {
         Some(b'R') => KernelThreadState::Runnable,
         Some(b'S') => KernelThreadState::Asleep,
         Some(_) => KernelThreadState::Held,
         None => KernelThreadState::Unknown,
     }
-}
-
-/// Reads the thread's `stat` file. The descriptor is open for this one read: the program could
-/// close a descriptor that stays open.
-fn read_stat(tid: i32, into: &mut [u8]) -> usize {
-    let mut path = [0_u8; 40];
-    let length = write_path(tid, &mut path);
-    debug_assert!(path[length] == 0, "the path ends with a zero byte");
-    let flags: c_int = libc::O_RDONLY | libc::O_CLOEXEC;
-    // SAFETY: a path that ends with a zero byte, and a buffer of the length given.
-    unsafe {
-        let file = libc::open(path.as_ptr().cast(), flags);
-        if file < 0 {
-            return 0;
-        }
-        let got = libc::read(file, into.as_mut_ptr().cast(), into.len());
-        libc::close(file);
-        usize::try_from(got).unwrap_or(0)
-    }
-}
-
-/// Writes `/proc/self/task/<tid>/stat` without allocating. Returns its length.
-fn write_path(tid: i32, path: &mut [u8; 40]) -> usize {
-    use std::io::Write;
-    let mut rest = &mut path[..39];
-    let before = rest.len();
-    // A tid has at most ten digits, so the path always fits.
-    let _ = write!(rest, "/proc/self/task/{tid}/stat");
-    before - rest.len()
 }
 
 #[cfg(test)]
