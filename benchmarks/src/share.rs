@@ -129,7 +129,7 @@ impl Run {
             wall: self.wall,
             useful: self.useful,
             delayed: self.delayed,
-            is_idle: kernel.has_idle(),
+            has_idle_processor: kernel.has_idle(),
         };
         (self.wall, self.useful, self.delayed) = (0, 0, 0);
         let running = self.allotment.decide(quantum);

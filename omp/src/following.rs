@@ -6,8 +6,8 @@
 //! barrier, or when it waits for its next region: member *n* of a team on *r* workers runs on the
 //! worker of member *n* modulo *r*. It goes back when there are processors enough.
 //!
-//! Only members with an assigned worker move, of teams that are not bound to places, and in a
-//! process with one initial thread. While no worker is kept waiting, nothing is measured.
+//! A member moves only if it has an assigned worker, its team is not bound to places, and the process
+//! has one initial thread. While no worker is kept waiting, nothing is measured.
 //!
 //! What does not live here: the decision, and the move itself ([`ult::sched::relocate`]).
 
@@ -98,14 +98,14 @@ fn may_move(team: &Team) -> bool {
 
 fn measure(team: &Team) {
     if root::count() != 1 {
-        return attention::run_on(ALL_WORKERS);
+        return attention::set_running(ALL_WORKERS);
     }
     let Some(mut followed) = FOLLOWED.try_lock() else { return };
     let name = ptr::from_ref(team) as usize;
     let homes = || (0..team.size()).filter_map(|num| team.thread(num)?.home_or_host());
     let Some(known) = followed.as_mut().filter(|known| (known.team, known.size) == (name, team.size()))
     else {
-        attention::run_on(ALL_WORKERS);
+        attention::set_running(ALL_WORKERS);
         let seed = u64::from(std::process::id()) << 8 | u64::from(team.size());
         *followed = Some(FollowedTeam {
             team: name,
@@ -123,7 +123,7 @@ fn measure(team: &Team) {
     if running < team.size() {
         prepare_to_share();
     }
-    attention::run_on(if running == team.size() { ALL_WORKERS } else { running });
+    attention::set_running(if running == team.size() { ALL_WORKERS } else { running });
     known.calm = if known.allotment.is_calm() { known.calm + 1 } else { 0 };
     // ORDERING: Relaxed; a thread that has just come home is seen later.
     if known.calm > CALM_QUANTA && AWAY.load(Ordering::Relaxed) == 0 {
@@ -132,8 +132,8 @@ fn measure(team: &Team) {
     }
 }
 
-/// Before threads share a worker: signals go to the thread that is meant, and the monitor helps those
-/// that wait behind code which does not come back.
+/// Called before threads share a worker. From then on signals reach the right thread, and the monitor
+/// helps threads that wait behind code that spins or blocks.
 fn prepare_to_share() {
     ult::signals::take_over();
     ult::stall::start_if_needed();

@@ -1,31 +1,34 @@
 //! How many workers run: the decision, without its effect.
 //!
 //! A worker that the kernel has put aside makes a whole gang wait. Where other programs want the
-//! processors, fewer workers may do more. Once the workers are kept waiting for processors for an
-//! eighth of the time, another number is tried for a few quanta, and kept if it is worth more.
+//! processors, fewer workers may do more. Once the workers together wait for processors for an
+//! eighth of a quantum, in two quanta in a row, another number is tried for a few quanta, and kept
+//! if it is worth more.
 //!
 //! *Worth.* A quantum has a *rate*: the time that its workers spend in the program's code, per unit
-//! of time. It has an *efficiency*: the same time as a part of all time that the workers did not
-//! wait for a processor. Searching, polling and sleeping lower it. The worth is the product of
-//! both. With independent tasks the efficiency is one, and the rate decides. At barriers fewer
+//! of time. It has an *efficiency*: the same time, divided by the time in which the running workers
+//! did not wait for a processor. Searching, polling and sleeping lower it. The worth is the product
+//! of both. With independent tasks the efficiency is one, and the rate decides. At barriers fewer
 //! workers have a lower share of the processors, but waste less of it. If each of several processes
-//! decides by the worth, all leave each other the processors that they would waste.
+//! decides by the worth, each gives up the processors that it would waste.
 //!
 //! *Numbers.* A worker runs whole threads: with 63 workers for 64 threads a barrier comes no
 //! earlier than with 32. So a trial changes the number of threads per worker, by one at first, and
-//! by half after each success.
+//! by half after each success. If rounding leaves the number of workers as it is, the number
+//! changes by one.
 //!
 //! *Hysteresis.* A vain trial doubles the time until the next one in that direction, up to
-//! [`LONGEST_HOLD_MICROS`]. A trial lasts a sixteenth of the time for which the number had held. So
-//! the price of being wrong falls with the time in which nothing changed. If the machine has a
-//! processor that is idle, a trial of more workers comes as soon as at first.
+//! [`LONGEST_HOLD_MICROS`]. A trial lasts a sixteenth of the time for which the number had held,
+//! and ends early if it is worth less than half. So the price of being wrong falls with the time in
+//! which nothing changed. If the machine has a processor that is idle, a trial of more workers
+//! comes after four quanta.
 //!
 //! Sources: Tucker and Gupta, *Process control and scheduling issues for multiprogrammed
 //! shared-memory multiprocessors* (SOSP 1989): a process should have as many runnable threads as
 //! processors. Agrawal, He and Leiserson, *Adaptive work stealing with parallelism feedback* (PPoPP
-//! 2007): a process whose quantum was inefficient asks for less. Here the kernel tells no process an
-//! allotment, so a trial finds it. Kleinrock's *power* (1979) is such a product of two rates. The
-//! model in `docs/models/allotment.md` runs this code.
+//! 2007): a process whose quantum was inefficient asks for less. Here the kernel tells no process
+//! an allotment, so a trial finds it. Kleinrock's *power* (1979) is such a product of two rates.
+//! The model in `docs/models/allotment.md` runs this code.
 //!
 //! Tried in the model and rejected:
 //! * Following the shortage alone. Independent tasks then lose the half of a processor that a
@@ -41,15 +44,16 @@ pub use program_time::QuantumMeter;
 
 use crate::sys::random::XorShift;
 
-/// The time of a quantum, in microseconds. Chosen: a time slice of the kernel or two; with
+/// The time of a quantum, in microseconds. Chosen: three time slices of the kernel; with
 /// 5 and 8 ms tasks beside a loop stayed on one worker; any value from 10 ms to 20 ms will do.
 pub const QUANTUM_MICROS: u64 = 10_000;
-/// The shortest times, in microseconds, between the end of one trial and the next one: of fewer
-/// workers, and of more. Derived: four quanta, and sixteen, because a trial of more workers costs
-/// more where it is vain. It comes after four where a processor is free.
+/// The times, in microseconds, before a trial of fewer workers and of more, while no such trial has
+/// failed. After a success the next trial in that direction may follow at once. Derived: four
+/// quanta, and sixteen, because a trial of more workers costs more where it is vain. It comes after
+/// four where a processor is free.
 const SHORTEST_HOLDS_MICROS: [u64; 2] = [4 * QUANTUM_MICROS, 16 * QUANTUM_MICROS];
-/// The longest such time. Chosen: a trial that fails costs a few quanta of two seconds; any value
-/// from 1 s to 5 s will do.
+/// The longest time before a trial, but for a jitter of up to four quanta. Chosen: a trial that
+/// fails costs at most 12 of 200 quanta; any value from 1 s to 5 s will do.
 pub const LONGEST_HOLD_MICROS: u64 = 2_000_000;
 /// The longest trial, in quanta. Derived: a sixteenth of [`LONGEST_HOLD_MICROS`].
 const MOST_TRIAL_QUANTA: u64 = 12;
@@ -64,7 +68,7 @@ pub struct QuantumSample {
     /// Time in which workers were runnable and not run, summed over the workers, in microseconds.
     pub delayed: u64,
     /// Does the machine have a processor that no thread wants now, as far as can be seen?
-    pub is_idle: bool,
+    pub has_idle_processor: bool,
 }
 
 impl QuantumSample {
@@ -76,12 +80,12 @@ impl QuantumSample {
         rate * efficiency
     }
 
-    fn is_short(self) -> bool {
+    fn has_shortage(self) -> bool {
         self.delayed >= self.wall / 8
     }
 }
 
-/// Which number a trial tries.
+/// Does a trial run fewer or more workers?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrialDirection {
     /// Fewer workers.
@@ -95,13 +99,13 @@ enum TrialDirection {
 struct Trial {
     direction: TrialDirection,
     /// How many threads a worker had before.
-    before: u32,
+    threads_before: u32,
     /// What the quanta were worth then.
-    worth: f64,
+    worth_before: f64,
     /// The quanta of the trial, added up. The first one does not count: the workers have just left
     /// or returned.
     sum: QuantumSample,
-    /// Quanta that have passed, and quanta until the verdict.
+    /// Quanta that have passed, and the length of the trial in quanta.
     passed: u64,
     quanta: u64,
 }
@@ -111,7 +115,7 @@ struct Trial {
 pub struct Allotment {
     /// The number of workers, and of threads for each of those that run.
     most: u32,
-    threads_each: u32,
+    threads_per_worker: u32,
     /// What the last quanta were worth, with more weight on the newer ones.
     worth: f64,
     trial: Option<Trial>,
@@ -121,9 +125,9 @@ pub struct Allotment {
     holds: [u64; 2],
     waited: [u64; 2],
     /// Successful trials in a row.
-    streak: u32,
+    successes: u32,
     /// Quanta in a row with a shortage.
-    short: u32,
+    short_quanta: u32,
     random: XorShift,
 }
 
@@ -133,14 +137,14 @@ impl Allotment {
     pub fn new(most: u32, seed: u64) -> Self {
         Self {
             most: most.max(1),
-            threads_each: 1,
+            threads_per_worker: 1,
             worth: 0.0,
             trial: None,
             held: 0,
             holds: SHORTEST_HOLDS_MICROS,
             waited: [SHORTEST_HOLDS_MICROS[0], 0],
-            streak: 0,
-            short: 0,
+            successes: 0,
+            short_quanta: 0,
             random: XorShift::seeded(seed),
         }
     }
@@ -148,26 +152,27 @@ impl Allotment {
     /// How many workers may run now; from 1 to the number given to [`Self::new`].
     #[must_use]
     pub const fn running(&self) -> u32 {
-        self.most.div_ceil(self.threads_each)
+        self.most.div_ceil(self.threads_per_worker)
     }
 
-    /// Is there nothing to measure: all workers run, and none was kept waiting?
+    /// Is there nothing to measure: all workers run, no trial is under way, and the last quantum
+    /// had no shortage?
     #[must_use]
     pub const fn is_calm(&self) -> bool {
-        self.threads_each == 1 && self.trial.is_none() && self.short == 0
+        self.threads_per_worker == 1 && self.trial.is_none() && self.short_quanta == 0
     }
 
     /// Takes in what a quantum has shown. Returns how many workers run from now on.
     pub fn decide(&mut self, quantum: QuantumSample) -> u32 {
-        self.short = if quantum.is_short() { self.short.saturating_add(1) } else { 0 };
+        self.short_quanta = if quantum.has_shortage() { self.short_quanta.saturating_add(1) } else { 0 };
         match self.trial.take() {
-            Some(trial) => self.go_on_with(trial, quantum),
-            None => self.hold(quantum),
+            Some(trial) => self.continue_trial(trial, quantum),
+            None => self.between_trials(quantum),
         }
         self.running()
     }
 
-    fn hold(&mut self, quantum: QuantumSample) {
+    fn between_trials(&mut self, quantum: QuantumSample) {
         let worth = quantum.worth(self.running());
         self.worth = if self.held == 0 { worth } else { (self.worth + worth) / 2.0 };
         self.held += quantum.wall;
@@ -176,37 +181,45 @@ impl Allotment {
         }
         let is_due =
             |direction: TrialDirection| self.waited[direction as usize] >= self.holds[direction as usize];
-        // What a vain trial has shown does not hold any longer.
-        let is_free = quantum.is_idle && self.waited[TrialDirection::Up as usize] >= SHORTEST_HOLDS_MICROS[0];
+        // A free processor overrides the time after a failed trial.
+        let is_free = quantum.has_idle_processor
+            && self.waited[TrialDirection::Up as usize] >= SHORTEST_HOLDS_MICROS[0];
         // A program that hardly computes gains nothing.
         let computes = 20 * quantum.useful >= quantum.wall;
-        if self.short >= 2 && computes && self.running() > 1 && is_due(TrialDirection::Down) {
-            self.begin(TrialDirection::Down);
-        } else if self.threads_each > 1 && (is_free || is_due(TrialDirection::Up)) {
-            self.begin(TrialDirection::Up);
+        if self.short_quanta >= 2 && computes && self.running() > 1 && is_due(TrialDirection::Down) {
+            self.begin_trial(TrialDirection::Down);
+        } else if self.threads_per_worker > 1 && (is_free || is_due(TrialDirection::Up)) {
+            self.begin_trial(TrialDirection::Up);
         }
     }
 
-    fn begin(&mut self, direction: TrialDirection) {
-        let before = self.threads_each;
-        let step = if self.streak == 0 { 1 } else { (before / 2).max(1) };
+    fn begin_trial(&mut self, direction: TrialDirection) {
+        let before = self.threads_per_worker;
+        let step = if self.successes == 0 { 1 } else { (before / 2).max(1) };
         let wanted = match direction {
             TrialDirection::Down => before + step,
             TrialDirection::Up => before - step,
         };
-        // The same number of workers, with fewer threads on some of them.
-        self.threads_each = self.most.div_ceil(self.most.div_ceil(wanted));
+        // The fewest threads per worker that give this number of workers.
+        self.threads_per_worker = self.most.div_ceil(self.most.div_ceil(wanted));
         if self.most.div_ceil(before) == self.running() {
             let other =
                 if direction == TrialDirection::Down { self.running() - 1 } else { self.running() + 1 };
-            self.threads_each = self.most.div_ceil(other);
+            self.threads_per_worker = self.most.div_ceil(other);
         }
         let quanta = (self.held / 16 / QUANTUM_MICROS).clamp(3, MOST_TRIAL_QUANTA);
-        let sum = QuantumSample { wall: 0, useful: 0, delayed: 0, is_idle: false };
-        self.trial = Some(Trial { direction, before, worth: self.worth, sum, passed: 0, quanta });
+        let sum = QuantumSample { wall: 0, useful: 0, delayed: 0, has_idle_processor: false };
+        self.trial = Some(Trial {
+            direction,
+            threads_before: before,
+            worth_before: self.worth,
+            sum,
+            passed: 0,
+            quanta,
+        });
     }
 
-    fn go_on_with(&mut self, mut trial: Trial, quantum: QuantumSample) {
+    fn continue_trial(&mut self, mut trial: Trial, quantum: QuantumSample) {
         if trial.passed > 0 {
             trial.sum.wall += quantum.wall;
             trial.sum.useful += quantum.useful;
@@ -214,26 +227,26 @@ impl Allotment {
         }
         trial.passed += 1;
         // A trial that is far behind ends at once.
-        let is_hopeless = trial.passed > 1 && quantum.worth(self.running()) < 0.5 * trial.worth;
+        let is_hopeless = trial.passed > 1 && quantum.worth(self.running()) < 0.5 * trial.worth_before;
         if trial.passed < trial.quanta && !is_hopeless {
             self.trial = Some(trial);
             return;
         }
         let worth = trial.sum.worth(self.running());
-        let (least, at) = match trial.direction {
-            TrialDirection::Down => (trial.worth, 0),
-            TrialDirection::Up => (1.1 * trial.worth, 1),
+        let (needed, at) = match trial.direction {
+            TrialDirection::Down => (trial.worth_before, 0),
+            TrialDirection::Up => (1.1 * trial.worth_before, 1),
         };
-        if worth >= least {
+        if worth >= needed {
             self.worth = worth;
-            self.streak += 1;
+            self.successes += 1;
             self.holds = SHORTEST_HOLDS_MICROS;
             // The next step in the same direction may follow at once.
             self.waited = [0; 2];
             self.waited[at] = SHORTEST_HOLDS_MICROS[at];
         } else {
-            self.threads_each = trial.before;
-            self.streak = 0;
+            self.threads_per_worker = trial.threads_before;
+            self.successes = 0;
             self.holds[at] = (2 * self.holds[at]).min(LONGEST_HOLD_MICROS) + self.jitter();
             self.waited[at] = 0;
         }
@@ -251,9 +264,14 @@ mod tests {
     use super::*;
 
     /// A quantum of `running` workers that together do `useful` tenths of a processor's work.
-    fn quantum(useful: u64, delayed: u64, is_idle: bool) -> QuantumSample {
+    fn quantum(useful: u64, delayed: u64, has_idle_processor: bool) -> QuantumSample {
         let tenth = QUANTUM_MICROS / 10;
-        QuantumSample { wall: QUANTUM_MICROS, useful: useful * tenth, delayed: delayed * tenth, is_idle }
+        QuantumSample {
+            wall: QUANTUM_MICROS,
+            useful: useful * tenth,
+            delayed: delayed * tenth,
+            has_idle_processor,
+        }
     }
 
     /// Barriers beside a foreign loop: two workers wait for each other, one does not.
@@ -282,7 +300,11 @@ mod tests {
         assert_eq!(numbers.iter().position(|&running| running == 1), Some(1), "after two short quanta");
         let vain = |from: usize, to: usize| numbers[from..to].iter().filter(|&&running| running == 2).count();
         assert!(vain(10, 100) > 0, "a trial of more workers comes");
-        assert!(vain(1000, 2000) <= 2 * 1000 / 200, "one of two quanta in two seconds: {}", vain(1000, 2000));
+        assert!(
+            vain(1000, 2000) <= 2 * 1000 / 200,
+            "one trial of two quanta in two seconds: {}",
+            vain(1000, 2000)
+        );
     }
 
     #[test]

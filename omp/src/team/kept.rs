@@ -4,8 +4,8 @@
 
 use core::cell::UnsafeCell;
 
-/// The teams, oldest first. While a function of the caller runs, the team that it sees is not in the
-/// list: it may use the list itself.
+/// The teams, oldest first. A team that a function of the caller sees is not in the list meanwhile, so
+/// that function may change the list.
 pub struct KeptTeams<T>(UnsafeCell<Vec<Box<T>>>);
 
 /// What becomes of a kept team.

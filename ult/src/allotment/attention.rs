@@ -1,15 +1,16 @@
 //! Whether the number of workers needs attention, and how many of them run now.
 //!
 //! While no worker is kept waiting by other programs, no time is measured and no thread moves: the
-//! cost is one load where a thread waits. What does not live here: the decision ([`super`]), and the
-//! moves of threads.
+//! cost is one load where a thread waits or forks, and at the border of the scheduler.
+//!
+//! What does not live here: the decision ([`super`]), and the moves of threads.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// All workers run.
 pub const ALL_WORKERS: u32 = u32::MAX;
 
-/// The words that waiting threads read. They change seldom, and lie apart from what others write.
+/// The words that waiting threads read. They change seldom.
 #[repr(align(128))]
 struct AllotmentWords {
     /// The environment lets the number of workers follow the machine.
@@ -51,9 +52,9 @@ pub(crate) fn note_shortage() {
     }
 }
 
-/// All workers run, and none was kept waiting for a while.
+/// Makes all workers run, and ends the measuring. Called after a time without a shortage.
 pub fn end_attention() {
-    run_on(ALL_WORKERS);
+    set_running(ALL_WORKERS);
     // ORDERING: Relaxed; the hint.
     WORDS.attention.store(false, Ordering::Relaxed);
 }
@@ -65,7 +66,7 @@ pub fn running() -> u32 {
 }
 
 /// Sets the number that [`running`] returns.
-pub fn run_on(workers: u32) {
+pub fn set_running(workers: u32) {
     // ORDERING: as above.
     WORDS.running.store(workers, Ordering::Relaxed);
 }

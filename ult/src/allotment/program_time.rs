@@ -17,9 +17,10 @@ use super::attention::needs_attention;
 /// The time of one worker in program code, in ticks. Only the worker's kernel thread writes it.
 #[derive(Default)]
 pub(crate) struct ProgramTime {
-    /// When program code began to run; 0 while the worker is in its scheduler.
+    /// When program code began to run; 0 while the worker is in its scheduler. Out of date while the
+    /// number of workers needs no attention.
     since: AtomicU64,
-    /// Until then.
+    /// Ticks in program code before `since`.
     ticks: AtomicU64,
 }
 
@@ -89,14 +90,16 @@ impl QuantumMeter {
         let now = (clock::micros(), arch::ticks());
         let wall = (now.0 - self.began.0).max(1);
         let ticks = now.1.saturating_sub(self.began.1).max(1) as f64;
-        let is_idle = spin_policy::runnable_threads().is_some_and(|count| count < spin_policy::cores());
-        let mut sample = QuantumSample { wall, useful: 0, delayed: 0, is_idle };
+        let has_idle_processor =
+            spin_policy::runnable_threads().is_some_and(|count| count < spin_policy::cores());
+        let mut sample = QuantumSample { wall, useful: 0, delayed: 0, has_idle_processor };
         for (worker, last) in workers.zip(&mut self.readings) {
             let reading = reading_of(worker, now.1);
             let share = reading.program.saturating_sub(last.program) as f64 / ticks;
             let ran = reading.kernel.ran.saturating_sub(last.kernel.ran) / 1000;
             let delayed = reading.kernel.delayed.saturating_sub(last.kernel.delayed) / 1000;
-            // A worker waits for a processor in program code, as a rule. Program code may sleep.
+            // As a rule the wait for a processor falls into program code. Program code may sleep, so
+            // `ran` is the limit.
             sample.useful += ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
             sample.delayed += delayed;
             *last = reading;

@@ -2,7 +2,7 @@
 //!
 //! The layer above decides when a thread moves: at a wait, when fewer workers are to run, or more
 //! ([`crate::allotment`]). The thread's TLS block goes with it, so that its thread-local variables
-//! stay. A thread that owns its kernel thread leaves that one with a substitute, as in a hand-off
+//! stay. If the thread owns its kernel thread, that one gets a substitute TLS block, as in a hand-off
 //! ([`super::handoff`]).
 //!
 //! What does not live here: a hand-off, in which another kernel thread takes contexts away, and the
@@ -26,7 +26,9 @@ use crate::worker::words::here;
 /// * one of the two workers stands in for another one, or is dedicated to a thread;
 /// * it would leave its home, and a thread has kernel state of its own, such as a signal mask or an
 ///   affinity: each switch between two threads on one worker would set it anew;
-/// * no TLS block can be borrowed for the kernel thread that the thread owns.
+/// * no TLS block can be borrowed for the kernel thread that the thread owns, or TLS blocks are not
+///   used;
+/// * the target has no kernel thread, or the address space is limited.
 ///
 /// Called in program code. No address of thread-local storage is live across the call.
 pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {

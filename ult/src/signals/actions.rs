@@ -325,9 +325,9 @@ fn restorer_of_others() -> (usize, usize) {
     known.map_or((0, 0), |action| (SA_RESTORER, action.restorer))
 }
 
-/// In the child of a fork no other thread changes an action. One may have been in the middle of a
-/// change: the records are made readable again, and what the kernel's table has goes before them.
-pub(super) fn forget_after_fork() {
+/// In the child of a fork. A thread of the parent may have been changing an action: makes the records
+/// readable again, and adopts handlers that the kernel still calls directly.
+pub(super) fn repair_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     if !CHANGING.swap(false, Relaxed) {
         return;
@@ -353,7 +353,7 @@ mod tests {
             let before = kept.load();
             kept.version.fetch_add(1, Relaxed);
             CHANGING.store(true, Relaxed);
-            forget_after_fork();
+            repair_after_fork();
             alone(|| kept.load() == before)
         });
     }

@@ -59,7 +59,7 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
 /// # Safety
 /// Only in the child of a fork, before it has a second thread. Neither allocates nor locks.
 pub(crate) unsafe fn forget_after_fork() {
-    actions::forget_after_fork();
+    actions::repair_after_fork();
     if let Some(tls_block) = words::tls_block_in_force() {
         while tls_block.signals.take(0).is_some() {}
     }
