@@ -22,7 +22,7 @@
 //! The thread's TLS block records the kernel thread, so that later regions run the thread there
 //! ([`TlsBlock::take_dedicated_worker`]).
 
-use super::border::{enter, enter_program};
+use super::border::{enter, enter_program, undisturbed};
 use super::depart::depart;
 use super::request::Wait;
 use super::returning::{count_moved, send};
@@ -131,7 +131,7 @@ unsafe fn await_end_of_thread(argument: *mut ()) {
 /// there is no worker for them.
 fn send_others_away(me: &'static Worker) -> bool {
     let own_thread = me.thread();
-    // SAFETY: own kernel thread; program code runs.
+    // SAFETY: own kernel thread; no hand-off changes this while the thread that owns it runs.
     let native = unsafe { (*me.own()).tls.native };
     // Those with a donor's block, and those that own another kernel thread.
     let leaves = |entry: &SuspendedContext| {
@@ -139,8 +139,8 @@ fn send_others_away(me: &'static Worker) -> bool {
             && entry.role.tls_block.is_some()
             && !is_same(entry.role.tls_block, native)
     };
-    // SAFETY: own kernel thread; program code runs.
-    let has_others = unsafe { (*me.own()).suspended.has(leaves) };
+    // SAFETY: own kernel thread. In the scheduler no other kernel thread takes contexts away.
+    let has_others = undisturbed(|| unsafe { (*me.own()).suspended.has(leaves) });
     if has_others || !me.gang_deque.is_empty() || !me.ults.is_empty() {
         let Some(replacement) = pool::replacement_of(me) else { return false };
         enter(me);

@@ -17,15 +17,15 @@ use crate::worker::role::Role;
 /// # Safety
 /// Own kernel thread. `others` are in no list of suspended contexts.
 pub(super) unsafe fn depart(me: &'static Worker, target: &'static Worker, mut others: Vec<SuspendedContext>) {
-    // SAFETY: as the caller says.
-    let (current, role) = unsafe { ((*me.own()).current, (*me.own()).role) };
-    others.push(SuspendedContext::interrupted(current, role));
-    let mut delivery = (target, others);
-    let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the contexts are in no list of suspended contexts, so only the worker that unpacks the
-    // parcel resumes them. `delivery` lies on the stack of the running one, which stays until then.
-    // The job runs on another stack and with another TLS block.
-    unsafe { run_on_runner(me, job, Role::none(me)) };
+    // SAFETY: own kernel thread. The contexts are in no list of suspended contexts, so only the
+    // worker that unpacks the parcel resumes them. `delivery` lies on the stack of the running one,
+    // which stays until then. The job runs on another stack and with another TLS block.
+    unsafe {
+        others.push(SuspendedContext::interrupted((*me.own()).current, (*me.own()).role));
+        let mut delivery = (target, others);
+        let job = Job { run: deliver, data: (&raw mut delivery).cast() };
+        run_on_runner(me, job, Role::none(me));
+    }
     enter_program();
 }
 
