@@ -190,13 +190,14 @@ impl Reservation {
         }
     }
 
-    /// The region is launched behind others of its device. It begins when these end, so its time
-    /// does not run yet.
+    /// The region is launched behind others of its device. Its code starts when these end, so its
+    /// time does not count from the launch.
     pub fn follow(&mut self) {
         self.follows = true;
     }
 
-    /// When the region has begun, as far as this counts for the backlog of the device.
+    /// When the region's code started, as far as the backlog of the device knows. `None` before the
+    /// launch, and for a region that follows others.
     fn began(&self) -> Option<u64> {
         self.launched.filter(|_| !self.follows)
     }

@@ -29,17 +29,18 @@ pub(super) const REFERENCE: u64 = 1 << 32;
 /// The mask of the incomplete children.
 pub(super) const CHILDREN: u64 = REFERENCE - 1;
 
-/// The bias: so many children too many, less the pending ones, are in the word of a task that has
-/// not ended. The bias is larger than the number of pending children can be.
+/// The bias. While a task has not ended, its word counts this many children too many, and leaves
+/// out the pending ones. The bias is larger than the number of pending children can be.
 pub(super) const BIAS: u64 = 1 << 24;
 
 /// The word of a task that has had no children yet.
 pub(super) const FRESH: u64 = REFERENCE + BIAS * CHILD;
 
-/// The bit of a task that sleeps, or is about to sleep, until it has no incomplete children.
+/// The bit of a task that waits until its children are complete. It is set before the task sleeps.
 pub(super) const WAITING: u64 = 1 << 63;
 
-/// Properties of a task, fixed before the task starts.
+/// Properties of a task. Most are fixed before the task starts; the thread that runs the task
+/// changes the others.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskFlags(pub(super) u32);
 
@@ -154,13 +155,15 @@ pub struct Task {
     /// record.
     pub children_depend: Cell<Option<NonNull<()>>>,
 
+    /// References (upper half) and incomplete children (lower half), see [`super::counts`].
     pub(super) counts: AtomicU64,
+    /// For a detachable task: has its code ended, and is its event fulfilled? See [`super::life`].
     pub(super) event: AtomicU32,
     /// How urgent the task is, and where it should run.
     pub(super) clauses: TaskClauses,
-    /// The stack position where a chain of tasks began. The chain ends with this task, and each of
-    /// its tasks has run the next one at once. The position is the one at which the first task ran
-    /// a child at once; 0 if none did. See `constructs`.
+    /// From where the stack depth of a chain of tasks is counted, each of which runs the next one
+    /// at once. It is the stack position where the first task ran a child at once; 0 if none did.
+    /// See `constructs`.
     pub(super) base: Cell<u32>,
     /// How far the team queue has been searched for descendants of this task.
     pub marks: TeamQueueMark,
@@ -185,12 +188,12 @@ pub struct TaskOwn {
     pub taskgroup: Cell<*const Taskgroup>,
     /// Children that are not in `counts` yet; see `counts`.
     pub(super) pending: Cell<u32>,
-    /// True if the bias has been taken off: the task has ended, or nearly.
+    /// True once the bias is subtracted: the task's code has ended.
     pub(super) retired: Cell<bool>,
 }
 
 /// What a task is, and where it belongs: its creator writes this before it publishes the task, and
-/// all threads read it.
+/// all threads read it. Some flags change later, see [`TaskFlags`].
 #[repr(C)]
 pub(super) struct TaskOrigin {
     /// The task that generated this one; null for an initial task.
@@ -244,7 +247,8 @@ pub const ENTRIES: [DebugEntry; 7] = [
 ];
 
 impl Task {
-    /// Makes an implicit task, to be set up by [`Task::begin_implicit`].
+    /// Makes a blank task: an implicit one that [`Task::begin_implicit`] sets up. An explicit task
+    /// begins with the same value.
     pub fn implicit() -> Self {
         Self {
             own: TaskOwn {
@@ -292,8 +296,8 @@ impl Task {
         self.origin.flags.set(TaskFlags::default().with_if(inherits_final, TaskFlags::FINAL));
     }
 
-    /// Writes the value of [`Task::implicit`] in place. Otherwise the compiler was seen to make the
-    /// value elsewhere and to copy it.
+    /// Writes the value of [`Task::implicit`] to `block`. If the value was assigned instead, the
+    /// compiler was seen to make it elsewhere and to copy it.
     ///
     /// # Safety
     /// `block` has room for a task, and no other thread uses it.
@@ -358,7 +362,8 @@ impl Task {
         self.origin.flags.get()
     }
 
-    /// Changes the properties of a task that has not been submitted.
+    /// Changes the task's properties. Only for the creator before the task is submitted, and for
+    /// the thread that runs the task.
     pub fn set_flags(&self, flags: TaskFlags) {
         self.origin.flags.set(flags);
     }
@@ -485,9 +490,9 @@ impl Task {
     }
 }
 
-/// A list of descriptors, linked by their parents. Invariant *as new*: each one is as
-/// [`Task::implicit`] makes it, except for what [`Task::begin_life`] writes, and no thread refers
-/// to it.
+/// A list of descriptors for reuse, linked by their parents. Each one is *as new*: no thread refers
+/// to it, and its fields have the values of [`Task::implicit`], except for those that the next task
+/// writes anyway.
 #[derive(Default)]
 pub struct Spares {
     pub(super) first: Cell<*const Task>,

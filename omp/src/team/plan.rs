@@ -93,8 +93,8 @@ pub struct RegionNesting {
     /// Number of active regions that really surround the threads. A target region on the host
     /// begins at level 0, but other regions may surround it. This number decides where threads run.
     pub active_around: u32,
-    /// The number of the device whose target region this is, or surrounds this region; [`ON_HOST`]
-    /// if there is none.
+    /// The number of the device of the innermost target region that this region is, or lies in;
+    /// [`ON_HOST`] if there is none.
     pub device: i32,
     /// Number of nested target regions around this region, itself counted; 0 outside of all.
     pub target_depth: u32,
@@ -184,7 +184,8 @@ pub const ON_HOST: i32 = -1;
 /// Where the threads of a team run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TeamKind {
-    /// Each thread has a shared worker of the pool assigned to it, and stays there between regions.
+    /// Each thread except thread 0 has an assigned worker of the pool, for all regions of the team.
+    /// The thread may run on another worker for a while ([`crate::following`]).
     AssignedWorkers,
     /// Each thread has a kernel thread beyond the pool's workers. For code that blocks, and for
     /// programs whose TLS blocks cannot be borrowed.

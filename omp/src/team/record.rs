@@ -48,9 +48,9 @@ pub struct Team {
     /// Where the threads run.
     pub kind: TeamKind,
     pub(super) plan: UnsafeCell<Plan>,
-    /// The record for tools. It is used between regions.
+    /// The record for tools. The forking thread resets it before each region, whose threads use it.
     pub tools: TeamSide,
-    /// Where tasks of the team wait, and what the wait for the last of them needs.
+    /// Queues of the team's tasks, and what the last arriver needs to wait until all are complete.
     pub(crate) tasks: TeamTasks,
     /// In an initial team: threads of the contention group beyond the initial one.
     pub group: Group,
@@ -89,8 +89,8 @@ impl TeamMembers {
     }
 }
 
-/// Where tasks of a team wait besides its threads' deques, and what the wait for the last of them
-/// needs; any thread writes it, and threads that search or wait read it.
+/// Queues of a team's tasks besides its threads' deques, and what the last arriver needs to wait
+/// until all tasks are complete. Any thread writes it, and threads that search or wait read it.
 #[derive(Default)]
 pub(crate) struct TeamTasks {
     pub(super) queue: TeamQueue,

@@ -35,8 +35,8 @@ pub(super) struct TeamCounts {
     /// Threads that have arrived at the present barrier. Arrivals at the end of the region have
     /// another counter, because a cancelled region ends with threads still counted here.
     pub(super) arrived: Padded<AtomicU32>,
-    /// Members besides thread 0 that have not left for good (`PRESENT`), and how many of them have
-    /// arrived at the end of the region (`JOINED`).
+    /// Two counts in one word. `PRESENT`: members, without thread 0, that have not left for good.
+    /// `JOINED`: those of them that have arrived at the end of the region.
     pub(super) ending: Padded<AtomicU64>,
     /// Barriers that the team has passed.
     pub(super) passed: Padded<AtomicU64>,
@@ -44,13 +44,14 @@ pub(super) struct TeamCounts {
     pub(super) sleepers: Padded<AtomicU32>,
 }
 
-/// What has happened in the region: any thread of the team sets a flag, all read them, and the
-/// forking thread resets them between regions.
+/// What has happened in the region: any thread of the team sets a flag, except `lingering`. All
+/// threads read the flags, and the forking thread resets them between regions.
 #[derive(Default)]
 pub(super) struct RegionFlags {
     /// A task has been created.
     pub(super) tasks_used: AtomicBool,
-    /// In a team of ULTs: the last region used tasks, so members stay at the join.
+    /// In a team of ULTs: the last region used tasks, so members stay at the join. Only the forking
+    /// thread writes this.
     pub(super) lingering: AtomicBool,
     /// The region has been cancelled.
     pub(super) cancelled: AtomicBool,
@@ -65,8 +66,8 @@ pub(super) struct TeamEnd {
     /// The epoch of the last region that has ended; for teams whose members help until the region
     /// is closed.
     pub(super) closed: AtomicU64,
-    /// Members on kernel threads of their own that have joined and still run with their kept TLS
-    /// block.
+    /// Members on kernel threads of their own that run with their kept TLS block beyond the join. A
+    /// member is counted before it arrives there.
     pub(super) holding: AtomicU32,
     /// Have the members been asked to leave for good?
     pub(super) retired: AtomicBool,

@@ -1,7 +1,7 @@
 //! The part of a thread that only the thread itself touches.
 //!
 //! The fields are cells, so a shared reference is enough, and none of them can be borrowed twice.
-//! The one promise that is left is that the thread itself is asking. [`OwnThread`] stands for it.
+//! The caller must still be the thread itself: it proves this by an [`OwnThread`].
 //!
 //! [`OwnThread`]: super::current::OwnThread
 
@@ -32,7 +32,7 @@ pub struct ThreadOwn {
     pub agent: AgentCounts,
     /// How a thread looks for tasks, and what it has found out on the way.
     pub search: TaskSearch,
-    /// Waits of a thread's tasks for what no task of the team does.
+    /// Waits of a thread's tasks for events that no task of the team causes.
     pub waits: OutsideWaits,
     /// What a thread keeps for the regions that it forks.
     pub forks: ThreadForks,
@@ -46,7 +46,8 @@ pub struct ThreadOwn {
     pub mode: Cell<FpState>,
     /// Descriptors for tasks that this thread runs at once.
     pub spares: Spares,
-    /// The node, with mutexes, of an undeferred task that LLVM's compiler is about to begin.
+    /// The dependence node of an undeferred task that code of LLVM's compiler is about to begin.
+    /// The node holds the task's mutexes (`mutexinoutset`).
     pub entered: Cell<Option<NonNull<Node>>>,
 }
 
@@ -59,7 +60,7 @@ pub struct ThreadWorksharing {
     pub singles: Cell<u64>,
     /// The worksharing loop this thread is in.
     pub dispatch: Dispatch,
-    /// The path that the reduction in progress has taken.
+    /// The path of the thread's present reduction.
     pub reduction: Cell<ReductionPath>,
 }
 
@@ -83,7 +84,8 @@ pub struct TaskSearch {
     pub saturated: Cell<bool>,
     /// Number of searches in a row that left another thread's only task in that thread's deque.
     pub spared: Cell<u32>,
-    /// Number of tasks with a priority that the thread has resumed, see `queue::near`.
+    /// Number of tasks with a priority that the thread has resumed (`queue::search::urgent`). A
+    /// search that prefers tasks without a priority sets the number back to 0.
     pub resumed: Cell<u32>,
     /// How the thread backs off after yields that found no other thread to run.
     pub yield_backoff: Cell<YieldBackoff>,
@@ -93,14 +95,15 @@ pub struct TaskSearch {
     pub seen: Cell<TeamQueueSeen>,
 }
 
-/// Waits of a thread's tasks for what no task of the team does.
+/// Waits of a thread's tasks for events that no task of the team causes, such as the end of an
+/// operation on a device.
 pub struct OutsideWaits {
     /// Number of waits of the thread's tasks for devices, see [`crate::extension::offload::has_room`].
     pub at_devices: Cell<u32>,
-    /// The number of these waits during which the thread begins no task (`Flags::REDUCES`).
+    /// The number of these waits during which the thread begins no task (`TaskFlags::REDUCES`).
     pub reduces: Cell<u32>,
     /// Number of the thread's tasks that wait outside of the runtime while it runs others, see
-    /// `outside::is_loose`.
+    /// `queue::rules::is_loose`.
     pub loose: Cell<u32>,
 }
 
@@ -131,7 +134,8 @@ pub struct ThreadBinding {
     pub unbound: RefCell<Vec<usize>>,
     /// Places that this thread may use.
     pub partition: PlacePartition,
-    /// May the thread move to another worker ([`crate::following`])? As its last region was.
+    /// May the thread move to another worker ([`crate::following`])? Determined when a region
+    /// begins, and kept until the next one.
     pub may_move: Cell<bool>,
 }
 
@@ -232,11 +236,12 @@ pub struct Pushed {
 pub struct YieldBackoff {
     /// Number of calls that are still to do nothing.
     pub(crate) left: u32,
-    /// Number of calls in a row that do nothing after the latest such yield.
+    /// The value with which `left` began after the latest such yield. The next pause is about twice
+    /// as long.
     pub(crate) pause: u32,
 }
 
-/// The way a construct has taken, kept by the thread until its end.
+/// How the threads of a team combine their copies in a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReductionPath {
     /// The team has one thread.
@@ -246,6 +251,6 @@ pub enum ReductionPath {
     Critical,
     /// Atomic operations.
     Atomic,
-    /// In the order of thread numbers; this is thread 0.
+    /// Thread 0 combines the copies of all threads, in the order of thread numbers.
     Tree,
 }

@@ -30,20 +30,22 @@ pub struct Thread {
     /// Thread number in the team; [`UNASSIGNED`] for a free agent.
     pub(super) num: u32,
     pub(super) known: ThreadKnown,
-    /// The spawn group of the thread's ULT when it comes back to help. Written by the thread that
-    /// starts the ULT.
+    /// The spawn group of the thread's ULT when it comes back to help, or of an agent's ULT.
+    /// Written by the thread that starts the ULT.
     pub(super) helper: UnsafeCell<Option<SpawnGroup>>,
     /// The TLS block with which a thread on a kernel thread of its own runs in its region. The
     /// forking thread writes it before each fork.
     pub(super) kept: Cell<Option<&'static TlsBlock>>,
-    /// In a team of ULTs: the epoch of the region that the thread has left before its end.
+    /// In a team of ULTs: the epoch of the region that the thread has left before its end. In the
+    /// record of a free agent: a mark while the record is free for use (`agents::calls`).
     pub(super) left: AtomicU64,
     /// LLVM's "global thread id". It lies in memory because LLVM's compiler passes its address.
     pub gtid: Cell<i32>,
     /// The thread number as programs see it, in memory for the same reason.
     pub tid: Cell<i32>,
-    /// Does the thread run the tasks that it makes at once, because it is alone in its team? A
-    /// final task includes its child tasks in any case.
+    /// Does the thread run the tasks that it makes at once? It does so if it is alone in its team,
+    /// or is a free agent with a reduction open ([`crate::agents::reductions_open`]). A final task
+    /// includes its child tasks in any case.
     pub includes: Cell<bool>,
     /// The last region in which this member has taken part (`Team::epoch`).
     pub seen_epoch: Cell<u64>,
@@ -66,17 +68,20 @@ pub struct Thread {
 #[repr(align(64))]
 pub(super) struct ThreadKnown {
     /// The worker that hosts this thread; null until it has started. Atomic because a thread that
-    /// wakes this one may read it while this one starts: see [`Thread::wake`].
+    /// wakes this one may read it while this one starts: see [`Thread::host`].
     pub(super) worker: AtomicPtr<Worker>,
     /// The worker that is assigned to the thread; null for a thread of a team of ULTs, and thread 0.
     pub(super) home: AtomicPtr<Worker>,
-    /// How the thread starts in a team of ULTs. The forking thread writes it before each fork.
+    /// How the thread's ULT starts. The forking thread writes it before each fork of a team of
+    /// ULTs. Between forks the thread that [claims the record](Thread::comes_back) writes it.
     pub(super) ult_start: UnsafeCell<Option<UltStart>>,
 }
 
 // SAFETY: `own` and the cells are touched only as "own thread only" says, or by the forking thread
 // while the thread waits for its next region. The epoch's release/acquire pair orders these two.
-// The rest is atomic.
+// `helper` and `ult_start` are also written by the thread that claims the record to start its ULT.
+// `left` orders these writes after the end of the last ULT, and the queue of starts orders them
+// before the next ULT. The rest is atomic.
 unsafe impl Sync for Thread {}
 
 // SAFETY: as above.
@@ -128,7 +133,7 @@ impl Thread {
     /// Sets the worker that hosts the thread and runs it from here on.
     pub fn move_in(&self, worker: &'static Worker) {
         let now = ptr::from_ref(worker).cast_mut();
-        // ORDERING: Relaxed, both; see `wake`. The worker is written only if it changes, because
+        // ORDERING: Relaxed, both; see `host`. The worker is written only if it changes, because
         // other threads read it at each join.
         if self.known.worker.load(Ordering::Relaxed) != now {
             // ORDERING: as above.
@@ -184,17 +189,20 @@ impl Thread {
         self.home().or_else(|| self.host())
     }
 
-    /// The thread has moved to `worker`, and stays there for a while. Its number for LLVM's compiler
-    /// stays.
+    /// Notes that the thread has moved to `worker`, where it stays for a while. Its `gtid` does not
+    /// change.
     pub fn set_host(&self, worker: &'static Worker) {
         // ORDERING: Relaxed; see `host`.
         self.known.worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
     }
 
-    /// Describes how the thread starts in the region that is being forked.
+    /// Describes how the thread's ULT starts.
     ///
     /// # Safety
-    /// Only for the forking thread, while the thread is not started.
+    /// While the thread has no ULT, and only for one of these threads:
+    /// - the forking thread,
+    /// - the caller for which [`Thread::comes_back`] returned true,
+    /// - the thread that has made the record of an agent.
     pub unsafe fn set_ult_start(&self, ult_start: UltStart) {
         // SAFETY: as the caller says.
         let old = unsafe { &mut *self.known.ult_start.get() };
@@ -208,7 +216,8 @@ impl Thread {
     /// The start that [`Thread::set_ult_start`] wrote.
     ///
     /// # Safety
-    /// Only for the forking thread, between `set_ult_start` and the next one.
+    /// Only for a thread that may call `set_ult_start`, or that called it last. The reference is
+    /// not used after the next call of `set_ult_start`.
     pub unsafe fn ult_start(&self) -> &UltStart {
         // SAFETY: as the caller says.
         match unsafe { &*self.known.ult_start.get() } {
@@ -220,7 +229,8 @@ impl Thread {
     /// Describes the thread's ULT as a spawn group of its own, for [`Thread::set_ult_start`].
     ///
     /// # Safety
-    /// Only for the caller for which [`Thread::comes_back`] returned true, before the ULT starts.
+    /// Before the ULT starts, and only for the caller for which [`Thread::comes_back`] returned
+    /// true, or for the thread that has made the record of an agent.
     pub unsafe fn set_helper(&self, helper: SpawnGroup) -> NonNull<SpawnGroup> {
         // SAFETY: as the caller says; the last ULT that was described so has been retired.
         NonNull::from(unsafe { &mut *self.helper.get() }.insert(helper))
@@ -247,7 +257,7 @@ impl Thread {
     }
 
     /// Returns true to one caller if the thread's ULT has ended in the region with this epoch. That
-    /// caller starts another ULT for the thread.
+    /// caller has claimed the record, and starts another ULT for the thread.
     pub fn comes_back(&self, epoch: u64) -> bool {
         // ORDERING: Acquire, pairs with `note_left`; Relaxed, nothing is read otherwise.
         self.left.compare_exchange(epoch, 0, Ordering::Acquire, Ordering::Relaxed).is_ok()

@@ -32,7 +32,7 @@ pub struct TeamWorksharing {
 }
 
 impl TeamWorksharing {
-    /// For a team of at most `threads` threads, whose first region has met no construct.
+    /// The state of a team of at most `threads` threads before its first construct.
     pub fn new(threads: u32) -> Self {
         Self {
             ring: WorkShareRing::new(threads),
@@ -65,8 +65,9 @@ impl TeamWorksharing {
 /// The shared descriptors of a team.
 pub struct WorkShareRing {
     pub(super) entries: [WorkShare; RING_LENGTH as usize],
-    /// An entry for threads that would otherwise wait in a region that is cancelled, or lost by a
-    /// fork(2). The threads that hold the awaited entry may never leave it.
+    /// The entry for a thread of a region that is cancelled, or lost by a fork(2). It would
+    /// otherwise wait for its own entry, perhaps in vain: the threads that use that one may never
+    /// leave it.
     pub(super) dead: WorkShare,
     /// The chunks that each thread has reserved of its present loop.
     pub(super) reserves: Box<[Padded<ChunkReserve>]>,
@@ -98,8 +99,8 @@ pub struct WorkShare {
     pub(crate) table: AtomicPtr<u64>,
     /// Workers that host threads which wait for an iteration of the construct.
     pub(super) waiting_workers: WorkerSet,
-    /// The part of the construct on which its threads must agree. The initialising thread writes
-    /// it.
+    /// The properties that are the same for all threads of the construct. The initialising thread
+    /// writes them.
     pub(super) shape: UnsafeCell<Shape>,
     /// Next iteration, section, chunk, or other unit that the construct counts.
     pub next: Padded<AtomicU64>,
@@ -170,7 +171,7 @@ impl WorkShare {
         }
     }
 
-    /// The part of the construct on which its threads agree.
+    /// The properties that are the same for all threads of the construct.
     pub fn shape(&self) -> &Shape {
         // SAFETY: callers have entered the construct, so the sequence number is `4k+2`.
         unsafe { &*self.shape.get() }
@@ -212,14 +213,15 @@ impl WorkShare {
         }
     }
 
-    /// Is the construct with number `k` ready for use, or is the entry free for it?
+    /// Is the entry free for construct `k`, or in use by it? A thread then need not wait for the
+    /// entry any longer.
     pub(super) fn is_open_for(&self, k: u64) -> bool {
         // ORDERING: Acquire, pairs with the Release stores of `sequence`.
         matches!(self.sequence.load(Ordering::Acquire), t if t == 4 * k || t == 4 * k + 2)
     }
 }
 
-/// The part of a construct with shared state on which its threads must agree.
+/// The properties of a construct with shared state that are the same for all its threads.
 #[derive(Default)]
 pub struct Shape {
     /// How a loop is divided. The bounds are not here: each thread brings them, and they are the
