@@ -15,19 +15,26 @@ static void catch_report(void)
     CHECK_EQ(dup2(report_ends[1], 2), 2);
 }
 
-/* Hands standard error on, until the first text of GANGWAY_CHECK; for 30 s at most. */
+/* Hands standard error on, until the first text of GANGWAY_CHECK, or until 30 s pass without any text. */
 static void await_report(void)
 {
+    static const char sought[] = "GANGWAY_CHECK";
+    const size_t most_kept = sizeof sought - 2;
     char text[4096];
+    size_t kept = 0;
     struct pollfd there = {.fd = report_ends[0], .events = POLLIN};
     while (poll(&there, 1, 30000) > 0) {
-        ssize_t bytes = read(report_ends[0], text, sizeof text - 1);
+        ssize_t bytes = read(report_ends[0], text + kept, sizeof text - 1 - kept);
         if (bytes <= 0)
             break;
-        text[bytes] = 0;
-        CHECK_EQ(write(standard_error, text, (size_t)bytes), bytes);
-        if (strstr(text, "GANGWAY_CHECK"))
+        CHECK_EQ(write(standard_error, text + kept, (size_t)bytes), bytes);
+        size_t length = kept + (size_t)bytes;
+        text[length] = 0;
+        if (strstr(text, sought))
             break;
+        /* The next read may bring the rest of the word. */
+        kept = length < most_kept ? length : most_kept;
+        memmove(text, text + length - kept, kept);
     }
     CHECK_EQ(dup2(standard_error, 2), 2);
 }
