@@ -17,12 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOPS = 64 };
+enum { MOST_SPINNERS = 64 };
 
 static int private_number;
 #pragma omp threadprivate(private_number)
 static _Thread_local int local_number;
-static pid_t loops[LOOPS];
+static pid_t spinners[MOST_SPINNERS];
 static int started;
 
 #pragma weak ompx_get_counters
@@ -37,25 +37,26 @@ static long moves(void)
     return (long)counters.moves;
 }
 
-static void start_loops(void)
+static void start_spinners(void)
 {
-    for (started = 0; started < omp_get_num_procs() && started < LOOPS; started++) {
-        loops[started] = fork();
-        if (loops[started] == 0)
+    for (started = 0; started < omp_get_num_procs() && started < MOST_SPINNERS; started++) {
+        spinners[started] = fork();
+        if (spinners[started] == 0)
             for (;;)
                 ;
     }
 }
 
-static void end_loops(void)
+static void end_spinners(void)
 {
     while (started-- > 0) {
-        kill(loops[started], SIGKILL);
-        waitpid(loops[started], NULL, 0);
+        kill(spinners[started], SIGKILL);
+        waitpid(spinners[started], NULL, 0);
     }
 }
 
-/* Regions and barriers, each with a check of what belongs to a thread. The sum is known. */
+/* One region with `rounds` barriers. After each barrier every thread checks what belongs to it. The sum is
+   known. */
 static void compute(int rounds)
 {
     long sum = 0;
@@ -112,11 +113,11 @@ int main(void)
 {
     compute(100);
     long before = moves();
-    start_loops();
+    start_spinners();
     compute_until(before + 1);
     long beside = moves();
     CHECK_EQ(beside < 0 || beside > before, 1);
-    end_loops();
+    end_spinners();
     /* An odd number of moves has one away. Beside programs of others they come back for trials. */
     double begin = omp_get_wtime();
     do
