@@ -18,7 +18,7 @@ use ult::worker::Worker;
 
 use super::padded::Padded;
 use super::plan::{Plan, TeamKind};
-use super::state::{RegionFlags, Start, TeamCounts, TeamEnd};
+use super::state::{RegionFlags, RegionStart, TeamCounts, TeamEnd};
 use crate::affinity::hint::table::Hints;
 use crate::agents::record::Agents;
 use crate::extension::side::TeamSide;
@@ -32,7 +32,7 @@ use crate::worksharing::record::TeamWorksharing;
 #[repr(C)]
 pub struct Team {
     /// The data that every region writes.
-    pub(super) start: Padded<Start>,
+    pub(super) start: Padded<RegionStart>,
     /// The counts by which threads wait for each other.
     pub(super) counts: TeamCounts,
     /// What the threads share in worksharing constructs and reductions.
@@ -131,7 +131,7 @@ impl Team {
     /// A team with room for `capacity` threads and none attached. `spawn_group` stands for none.
     pub fn new(capacity: u32, kind: TeamKind, spawn_group: SpawnGroup) -> Box<Self> {
         Box::new(Self {
-            start: Padded(Start::new()),
+            start: Padded(RegionStart::new()),
             counts: TeamCounts::default(),
             work: TeamWorksharing::new(capacity),
             spawn_group: UnsafeCell::new(spawn_group),

@@ -14,7 +14,7 @@ use super::padded::Padded;
 /// The data that the forking thread writes in each region, on one cache line, for all members. The
 /// rest of a region's description is often that of the region before, and stays in the caches of
 /// the members' processors.
-pub(super) struct Start {
+pub(super) struct RegionStart {
     /// The region number in the upper 48 bits, the number of threads in the lower 16. One store
     /// starts the region.
     pub(super) epoch: AtomicU64,
@@ -22,7 +22,7 @@ pub(super) struct Start {
     pub(super) gang: Cell<GangTag>,
 }
 
-impl Start {
+impl RegionStart {
     pub(super) fn new() -> Self {
         Self { epoch: AtomicU64::new(0), gang: Cell::new(GangTag::NONE) }
     }
