@@ -11,7 +11,7 @@ use super::report;
 use crate::affinity::assign::{PlaceAssignment, assign, part_of};
 use crate::affinity::format::{Facts, display_affinity, ranges};
 use crate::icv::binding::ProcBind;
-use crate::team::plan::{LeaguePlace, Plan, TeamKind};
+use crate::team::plan::{LeaguePosition, Plan, TeamKind};
 use crate::team::record::Team;
 use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
@@ -99,7 +99,7 @@ const NOWHERE: u32 = u32::MAX;
 /// Binds the initial thread of a team of a league (5.2 §10.2): the teams share the forking thread's
 /// places as `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's
 /// places.
-pub fn bind_team(here: CurrentThread, primary: OwnThread, league: LeaguePlace) -> Option<Range<u32>> {
+pub fn bind_team(here: CurrentThread, primary: OwnThread, league: LeaguePosition) -> Option<Range<u32>> {
     let bind_var = here.task.own.icv.get().bind;
     let assignment = assignment(here, env::settings().binding.teams, bind_var, league.teams)?;
     let (place, partition) = assignment.thread(league.number);

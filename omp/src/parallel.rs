@@ -41,7 +41,7 @@ use super::stats;
 pub use super::team::plan::{ForkedRegion, Strict};
 use crate::icv::binding::ProcBind;
 use crate::icv::record::{GangSched, MOST_THREADS};
-use crate::team::plan::{Body, LeaguePlace, TeamKind};
+use crate::team::plan::{Body, LeaguePosition, TeamKind};
 use crate::team::record::Team;
 use crate::thread::current::{CurrentThread, OwnThread};
 use crate::thread::record::Thread;
@@ -94,7 +94,7 @@ pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
     let side = LeagueSide::new();
     let notified = tools::region::league_begins(here, teams.max(1), &side);
     for number in 0..teams.max(1) {
-        let league = LeaguePlace { teams: teams.max(1), number: team_num(number) };
+        let league = LeaguePosition { teams: teams.max(1), number: team_num(number) };
         let region = ForkedRegion::begin_initial(here, body, league, thread_limit);
         region.run_primary();
         region.end();
@@ -117,7 +117,7 @@ ult::seam! {
 impl ForkedRegion {
     /// Makes the calling code the initial thread of one team of a league. `league` is the place of
     /// that team.
-    pub fn begin_initial(here: CurrentThread, body: Body, league: LeaguePlace, thread_limit: u32) -> Self {
+    pub fn begin_initial(here: CurrentThread, body: Body, league: LeaguePosition, thread_limit: u32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, ParallelRequest::default());
         // SAFETY: this is the forking thread, and the team is between regions.
@@ -181,7 +181,7 @@ impl ForkedRegion {
         if thread_limit != 0 {
             plan.icv.thread_limit = thread_limit;
         }
-        plan.league = LeaguePlace::ALONE;
+        plan.league = LeaguePosition::ALONE;
         plan.group = &raw const team.group;
         tools::region::begins(here, &team, 1, RegionKind::Target);
         Self::enter(team, 0, 0)

@@ -45,5 +45,5 @@ mod waiting;
 
 pub use barrier::{barrier, cancellable_barrier};
 pub use padded::Padded;
-pub use plan::{Body, LeaguePlace, ON_HOST, Plan, TeamKind};
+pub use plan::{Body, LeaguePosition, ON_HOST, Plan, TeamKind};
 pub use record::{ENTRIES, Team};

@@ -65,8 +65,8 @@ pub struct Plan {
     /// Number of threads of the contention group beyond its initial thread; the counter lies in the
     /// initial team.
     pub group: *const Group,
-    /// The team's place in its league.
-    pub league: LeaguePlace,
+    /// The team's position in its league.
+    pub league: LeaguePosition,
     /// Where the members run.
     pub binding: RegionBinding,
     /// How members poll before they sleep.
@@ -147,7 +147,7 @@ impl Plan {
             },
             icv: Icv::INITIAL,
             group: ptr::null(),
-            league: LeaguePlace::ALONE,
+            league: LeaguePosition::ALONE,
             binding: RegionBinding { bind: ProcBind::False, places: None, partition: None, displays: false },
             spin: Spin::NONE,
             keeps: false,
@@ -164,16 +164,16 @@ impl Plan {
     }
 }
 
-/// The place of a team in its league.
+/// The position of a team in its league.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeaguePlace {
+pub struct LeaguePosition {
     /// Number of teams in the league (`omp_get_num_teams`).
     pub teams: u32,
     /// The team's number (`omp_get_team_num`).
     pub number: u32,
 }
 
-impl LeaguePlace {
+impl LeaguePosition {
     /// Of a team that is in no league, or alone in it.
     pub const ALONE: Self = Self { teams: 1, number: 0 };
 }

@@ -4,7 +4,7 @@ use core::ffi::{c_uint, c_void};
 
 use super::parallel::{OutlinedFunction, body_of};
 use omp::icv;
-use omp::team::LeaguePlace;
+use omp::team::LeaguePosition;
 use omp::thread::CurrentThread;
 
 /// `teams` inside `target`, called in a loop: true as long as the calling code is to run another
@@ -13,13 +13,13 @@ use omp::thread::CurrentThread;
 pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, first: bool) -> bool {
     let here = CurrentThread::get();
     let team = here.team();
-    let LeaguePlace { teams, number } = team.plan().league;
+    let LeaguePosition { teams, number } = team.plan().league;
     let league = if first {
-        LeaguePlace { teams: league_size(low, high), number: 0 }
+        LeaguePosition { teams: league_size(low, high), number: 0 }
     } else if number + 1 < teams {
-        LeaguePlace { teams, number: number + 1 }
+        LeaguePosition { teams, number: number + 1 }
     } else {
-        LeaguePlace::ALONE
+        LeaguePosition::ALONE
     };
     let limit = limit_of(thread_limit);
     if first && limit != 0 {
