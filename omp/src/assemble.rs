@@ -312,7 +312,7 @@ pub fn set_tls_blocks(team: &Team) {
         return;
     }
     // SAFETY: this is the forking thread, between regions.
-    unsafe { team.plan_mut() }.keeps = true;
+    unsafe { team.plan_mut() }.uses_kept_tls_blocks = true;
     let blocks = tls_blocks(team);
     blocks.prepare(team.size() - 1);
     for num in 1..team.size() {
@@ -409,7 +409,7 @@ unsafe fn assigned_main(argument: *mut ()) {
 fn take_part(thread: OwnThread) -> Rest {
     let team = thread.team();
     worker::set_duty(Duty { tag: team.gang(), region: team.plan().body.function as usize });
-    let kept = if team.plan().keeps { thread.kept() } else { None };
+    let kept = if team.plan().uses_kept_tls_blocks { thread.kept() } else { None };
     crate::following::region_begins(thread);
     let rest = match kept {
         None => {

@@ -382,7 +382,7 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Parall
     let has_places = settings.binding.bound.places.is_some();
     let places = || binding::assignment(here, plan.binding.bind, icv.bind, size);
     put(&mut plan.binding.places, has_places.then(places).flatten());
-    put(&mut plan.keeps, false);
+    put(&mut plan.uses_kept_tls_blocks, false);
     put(&mut plan.defers_alone, settings.ranks.task_aware_mpi);
     put(&mut plan.binding.displays, false);
     put(&mut plan.nesting.device, outer.nesting.device);

@@ -177,7 +177,7 @@ impl Team {
         let has_none_to_release = if self.kind == TeamKind::Ults {
             self.present() == 0
         } else {
-            !self.plan().keeps && !self.plan().notified
+            !self.plan().uses_kept_tls_blocks && !self.plan().notified
         };
         if has_none_to_release {
             return; // the members have left, or wait for the next region

@@ -73,7 +73,7 @@ pub struct Plan {
     pub spin: Spin,
     /// Do threads on kernel threads of their own run with the TLS blocks that the forking thread
     /// keeps for them (`Thread::kept`)?
-    pub keeps: bool,
+    pub uses_kept_tls_blocks: bool,
     /// Does a team of one also defer its tasks? One of them may have to wait for a message that the
     /// next one sends (`OMPX_TASK_AWARE_MPI`).
     pub defers_alone: bool,
@@ -150,7 +150,7 @@ impl Plan {
             league: LeaguePosition::ALONE,
             binding: RegionBinding { bind: ProcBind::False, places: None, partition: None, displays: false },
             spin: Spin::NONE,
-            keeps: false,
+            uses_kept_tls_blocks: false,
             defers_alone: false,
             notified: false,
         }
