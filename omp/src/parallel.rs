@@ -38,7 +38,7 @@ use super::group::Group;
 use super::report;
 use super::stacks;
 use super::stats;
-pub use super::team::plan::{ForkedRegion, Strict};
+pub use super::team::plan::{ForkedRegion, StrictNumThreads};
 use crate::icv::binding::ProcBind;
 use crate::icv::record::{GangSched, MOST_THREADS};
 use crate::team::plan::{Body, LeaguePosition, TeamKind};
@@ -55,7 +55,7 @@ pub struct ParallelRequest {
     /// the list has no further element.
     pub counts: Option<&'static CountList>,
     /// `strict` of `num_threads`.
-    pub strict: Option<Strict>,
+    pub strict: Option<StrictNumThreads>,
     /// `proc_bind`; `None` if the clause is absent.
     pub bind: Option<ProcBind>,
     /// Does `proc_bind` also hold for the regions inside? In libgomp the clause sets a new
@@ -64,7 +64,7 @@ pub struct ParallelRequest {
     pub bind_lasts: bool,
 }
 
-impl Strict {
+impl StrictNumThreads {
     #[cold]
     fn complain(self, wanted: u32, got: u32) {
         // SAFETY: null, or a C string that lives until the region begins, as the field's comment

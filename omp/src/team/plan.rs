@@ -196,7 +196,7 @@ pub enum TeamKind {
 
 /// `num_threads(strict: …)` (6.0 §12.1.2): the reaction to a team that is smaller than requested.
 #[derive(Clone, Copy, Debug)]
-pub struct Strict {
+pub struct StrictNumThreads {
     /// `severity(fatal)`: the program stops. Otherwise the runtime prints a warning.
     pub fatal: bool,
     /// `message`: a C string that lives until the region begins, or null.

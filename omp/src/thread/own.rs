@@ -18,7 +18,7 @@ use crate::depend::record::Node;
 use crate::task::record::{Spares, Task};
 use crate::task::tied::Tied;
 use crate::team::kept::KeptTeams;
-use crate::team::plan::{ForkedRegion, Strict};
+use crate::team::plan::{ForkedRegion, StrictNumThreads};
 use crate::team::record::Team;
 use crate::team_queue::TeamQueueSeen;
 use crate::tls_blocks::TlsBlocks;
@@ -221,7 +221,7 @@ pub struct Pushed {
     /// `num_threads` as a list.
     pub counts: Option<&'static CountList>,
     /// `strict`.
-    pub strict: Option<Strict>,
+    pub strict: Option<StrictNumThreads>,
     /// `proc_bind` as the ABI counts it; 0 if the clause is absent.
     pub proc_bind: u32,
     /// Lower and upper bound of `num_teams`; 0 if the clause is absent.

@@ -4,18 +4,18 @@ use core::ffi::{c_char, c_int, c_uint};
 
 use super::parallel::{Location, push};
 use omp::counts::CountList;
-use omp::parallel::Strict;
+use omp::parallel::StrictNumThreads;
 
 /// `severity(fatal)`.
 const FATAL: c_int = 2;
 
-fn strict(severity: c_int, message: *const c_char) -> Option<Strict> {
-    Some(Strict { fatal: severity == FATAL, message })
+fn strict(severity: c_int, message: *const c_char) -> Option<StrictNumThreads> {
+    Some(StrictNumThreads { fatal: severity == FATAL, message })
 }
 
 /// # Safety
 /// `list` holds `length` numbers, at least 1.
-unsafe fn push_list(length: c_uint, list: *const c_int, strict: Option<Strict>) {
+unsafe fn push_list(length: c_uint, list: *const c_int, strict: Option<StrictNumThreads>) {
     // SAFETY: as the caller says.
     let list = unsafe { core::slice::from_raw_parts(list, length as usize) };
     let counts: Vec<u32> = list.iter().map(|&n| n.max(0) as u32).collect();
