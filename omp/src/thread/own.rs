@@ -29,7 +29,7 @@ pub struct ThreadOwn {
     /// The worksharing constructs that a thread has met.
     pub work: ThreadWorksharing,
     /// What a free agent is doing.
-    pub agent: AgentCounts,
+    pub agent: AgentActivity,
     /// How a thread looks for tasks, and what it has found out on the way.
     pub search: TaskSearch,
     /// Waits of a thread's tasks for events that no task of the team causes.
@@ -65,7 +65,7 @@ pub struct ThreadWorksharing {
 }
 
 /// What a free agent is doing.
-pub struct AgentCounts {
+pub struct AgentActivity {
     /// For a free agent: number of tasks, or parts of them, that it has begun and not ended.
     pub begun: Cell<u32>,
     /// For a free agent: number of taskgroups with reductions that its tasks have open.
@@ -149,7 +149,7 @@ impl ThreadOwn {
                 dispatch: Dispatch::default(),
                 reduction: Cell::default(),
             },
-            agent: AgentCounts { begun: Cell::new(0), reducing: Cell::new(0), at_work: Cell::new(false) },
+            agent: AgentActivity { begun: Cell::new(0), reducing: Cell::new(0), at_work: Cell::new(false) },
             search: TaskSearch {
                 draw: RefCell::new(Draw::new(u64::from(num))),
                 helped_wait: Cell::default(),
