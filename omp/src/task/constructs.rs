@@ -122,18 +122,18 @@ fn stack_position() -> u32 {
 /// tasks ran a child at once.
 fn is_shallow(here: CurrentThread) -> bool {
     let position = stack_position();
-    if here.task.base.get() == 0 {
-        here.task.base.set(position);
+    if here.task.chain_stack_base.get() == 0 {
+        here.task.chain_stack_base.set(position);
     }
     let deep = DEEP.min(env::settings().threads.stacksize / 4);
-    (here.task.base.get().wrapping_sub(position) as i32) < (deep >> 4) as i32
+    (here.task.chain_stack_base.get().wrapping_sub(position) as i32) < (deep >> 4) as i32
 }
 
 /// Returns true if the running task has run children at once until the stack has no more room for
 /// that. If it has run none, the check costs one load.
 #[inline(always)]
 pub fn is_deep(here: CurrentThread) -> bool {
-    here.task.base.get() != 0 && !is_shallow(here)
+    here.task.chain_stack_base.get() != 0 && !is_shallow(here)
 }
 
 /// Returns true if children of the running task are run at once: the task is final (5.2 §12.5), or

@@ -42,7 +42,7 @@ const EVENT_FULFILLED: u32 = 2;
 /// Runs a task at once on the stack of its creator, and completes it. The task must have been
 /// announced, and its dependences must be satisfied.
 pub fn run_undeferred(here: CurrentThread, task: OwnedTask) {
-    run_next::push_ready(here.thread, execute(here.thread, task, true, here.task.base.get()));
+    run_next::push_ready(here.thread, execute(here.thread, task, true, here.task.chain_stack_base.get()));
 }
 
 /// Runs a new task at once on the stack of its creator, to its end. Completes it, unless its event
@@ -162,7 +162,7 @@ unsafe fn end_included_late(thread: OwnThread, task: NonNull<Task>) {
 /// The caller has checked that the dependences of `task` are satisfied, and that the thread may
 /// start it.
 pub fn run_taken(here: CurrentThread, task: OwnedTask) {
-    run_next::push_ready(here.thread, execute(here.thread, task, false, here.task.base.get()));
+    run_next::push_ready(here.thread, execute(here.thread, task, false, here.task.chain_stack_base.get()));
 }
 
 /// Makes the job form of [`execute`]. The argument of the job is the task, and the thread is the
@@ -237,8 +237,8 @@ unsafe fn run_jobs(data: *mut ()) {
 /// comes in parts, this runs one part and queues the rest. If the task is to be run `whole`, it
 /// runs all parts.
 ///
-/// `base` is the base of the task on whose stack this is ([`Task::base`]), and 0 on another stack.
-/// Returns the task that is in the thread's run-next slot at the end.
+/// `base` is the chain stack base of the task on whose stack this is ([`Task::chain_stack_base`]),
+/// and 0 on another stack. Returns the task that is in the thread's run-next slot at the end.
 ///
 /// The caller has checked that the dependences of the task are satisfied.
 #[must_use]
@@ -275,7 +275,7 @@ fn execute_as<const WATCHED: bool>(
     if WATCHED {
         races::task_begins(task_ref);
     }
-    task_ref.base.set(base);
+    task_ref.chain_stack_base.set(base);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
     let before = unsafe { CurrentThread::set(&thread, task_ref) };
     // SAFETY: as above.

@@ -164,7 +164,7 @@ pub struct Task {
     /// From where the stack depth of a chain of tasks is counted, each of which runs the next one
     /// at once. It is the stack position where the first task ran a child at once; 0 if none did.
     /// See `constructs`.
-    pub(super) base: Cell<u32>,
+    pub(super) chain_stack_base: Cell<u32>,
     /// How far the team queue has been searched for descendants of this task.
     pub marks: TeamQueueMark,
     /// Bytes of payload behind the descriptor.
@@ -271,7 +271,7 @@ impl Task {
             counts: AtomicU64::new(FRESH),
             event: AtomicU32::new(0),
             clauses: TaskClauses { priority: Cell::new(0), affinity: Cell::new(0) },
-            base: Cell::new(0),
+            chain_stack_base: Cell::new(0),
             marks: TeamQueueMark::default(),
             payload: Cell::new(0),
             front: [Cell::new(0), Cell::new(0)],
@@ -288,7 +288,7 @@ impl Task {
         self.set_thread(thread);
         self.own.icv.set(icv);
         self.own.taskgroup.set(ptr::null());
-        self.base.set(0);
+        self.chain_stack_base.set(0);
         // SAFETY: as the caller promises.
         let outer = unsafe { parent.as_ref() };
         self.origin.depth.set(outer.map_or(0, |p| p.origin.depth.get() + 1));
@@ -378,7 +378,7 @@ impl Task {
     /// the stack's depth is counted.
     #[inline(always)]
     pub fn goes_on_stack_of(&self, creator: &Self) {
-        self.base.set(creator.base.get());
+        self.chain_stack_base.set(creator.chain_stack_base.get());
     }
 
     /// Sets the `priority` (5.2 §12.4) that the construct names, limited by
@@ -523,7 +523,7 @@ mod tests {
                 counts,
                 event,
                 clauses,
-                base,
+                chain_stack_base,
                 marks,
                 payload,
                 front,
@@ -553,7 +553,7 @@ mod tests {
                 depth.get(),
                 priority.get(),
                 affinity.get(),
-                base.get(),
+                chain_stack_base.get(),
                 payload.get(),
             );
             (
