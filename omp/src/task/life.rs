@@ -91,7 +91,7 @@ fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: OwnedTask, run
         tools::task::begun(&here.thread, task_ref);
     }
     begin(here.thread, task_ref);
-    task_ref.goes_on_stack_of(here.task);
+    task_ref.inherits_stack_base(here.task);
     // SAFETY: as in `execute_as`.
     unsafe { CurrentThread { task: task_ref, ..here }.enter() };
     run(task_ref);

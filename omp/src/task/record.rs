@@ -377,7 +377,7 @@ impl Task {
     /// Notes that the task begins on the stack of `creator`, and takes over the position from which
     /// the stack's depth is counted.
     #[inline(always)]
-    pub fn goes_on_stack_of(&self, creator: &Self) {
+    pub fn inherits_stack_base(&self, creator: &Self) {
         self.chain_stack_base.set(creator.chain_stack_base.get());
     }
 

@@ -429,7 +429,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     tools::task::created(here, task, true);
     tools::task::begun(&here.thread, task);
     task::begin(here.thread, task);
-    task.goes_on_stack_of(here.task);
+    task.inherits_stack_base(here.task);
     tools::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which restores the running task.
     unsafe { CurrentThread::set(&here.thread, task) };
