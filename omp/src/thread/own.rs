@@ -48,7 +48,7 @@ pub struct ThreadOwn {
     pub spares: Spares,
     /// The dependence node of an undeferred task that code of LLVM's compiler is about to begin.
     /// The node holds the task's mutexes (`mutexinoutset`).
-    pub entered: Cell<Option<NonNull<Node>>>,
+    pub undeferred_node: Cell<Option<NonNull<Node>>>,
 }
 
 /// The worksharing constructs that a thread has met.
@@ -178,7 +178,7 @@ impl ThreadOwn {
             tied: Tied::default(),
             mode: Cell::new(arch::fp_state()),
             spares: Spares::default(),
-            entered: Cell::new(None),
+            undeferred_node: Cell::new(None),
         }
     }
 }

@@ -378,7 +378,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     // SAFETY: as for this function.
     let node =
         depend::wait_and_hold(here, unsafe { items(list, count).chain(items(noalias, count_noalias)) });
-    let unused = here.thread.own().entered.replace(node);
+    let unused = here.thread.own().undeferred_node.replace(node);
     if let Some(unused) = unused {
         depend::leave(here, unused);
     }
@@ -420,7 +420,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     let task = unsafe { record_of(task) };
     prepare(task);
     task.set_flags(task.flags().with(TaskFlags::UNDEFERRED)); // the creator continues only after the end of the task
-    if let Some(node) = here.thread.own().entered.take() {
+    if let Some(node) = here.thread.own().undeferred_node.take() {
         task.set_node(node);
     }
     if task.flags().has(TaskFlags::DETACH) {
