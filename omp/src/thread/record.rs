@@ -29,7 +29,7 @@ pub struct Thread {
     pub(super) team: Cell<*const Team>,
     /// Thread number in the team; [`UNASSIGNED`] for a free agent.
     pub(super) num: u32,
-    pub(super) known: ThreadKnown,
+    pub(super) shared: ThreadShared,
     /// The spawn group of the thread's ULT when it comes back to help, or of an agent's ULT.
     /// Written by the thread that starts the ULT.
     pub(super) helper: UnsafeCell<Option<SpawnGroup>>,
@@ -66,7 +66,7 @@ pub struct Thread {
 /// The data that other threads read at each fork and join, and that seldom change: on a cache line
 /// of their own.
 #[repr(align(64))]
-pub(super) struct ThreadKnown {
+pub(super) struct ThreadShared {
     /// The worker that hosts this thread; null until it has started. Atomic because a thread that
     /// wakes this one may read it while this one starts: see [`Thread::host`].
     pub(super) worker: AtomicPtr<Worker>,
@@ -100,7 +100,7 @@ impl Thread {
         Box::new(Self {
             team: Cell::new(ptr::null()),
             num,
-            known: ThreadKnown {
+            shared: ThreadShared {
                 worker: AtomicPtr::new(ptr::null_mut()),
                 home: AtomicPtr::new(ptr::null_mut()),
                 ult_start: UnsafeCell::new(None),
@@ -135,9 +135,9 @@ impl Thread {
         let now = ptr::from_ref(worker).cast_mut();
         // ORDERING: Relaxed, both; see `host`. The worker is written only if it changes, because
         // other threads read it at each join.
-        if self.known.worker.load(Ordering::Relaxed) != now {
+        if self.shared.worker.load(Ordering::Relaxed) != now {
             // ORDERING: as above.
-            self.known.worker.store(now, Ordering::Relaxed);
+            self.shared.worker.store(now, Ordering::Relaxed);
         }
         self.gtid.set(worker.index() as i32);
     }
@@ -161,7 +161,7 @@ impl Thread {
     pub fn host(&self) -> Option<&'static Worker> {
         // ORDERING: Relaxed, after the full fence of the caller (`Team::wake_members` and others)
         // or before the one in `Worker::wake`.
-        let worker = self.known.worker.load(Ordering::Relaxed);
+        let worker = self.shared.worker.load(Ordering::Relaxed);
         // SAFETY: null or a worker record, and those are never freed.
         unsafe { worker.as_ref() }
     }
@@ -170,13 +170,13 @@ impl Thread {
     pub fn home(&self) -> Option<&'static Worker> {
         // ORDERING: Relaxed; compared, and asked for its kernel thread.
         // SAFETY: null or a worker record, and those are never freed.
-        unsafe { self.known.home.load(Ordering::Relaxed).as_ref() }
+        unsafe { self.shared.home.load(Ordering::Relaxed).as_ref() }
     }
 
     /// Notes the worker that is assigned to the thread, before the thread starts.
     pub fn set_home(&self, home: &'static Worker) {
         // ORDERING: as above.
-        self.known.home.store(ptr::from_ref(home).cast_mut(), Ordering::Relaxed);
+        self.shared.home.store(ptr::from_ref(home).cast_mut(), Ordering::Relaxed);
     }
 
     /// The assigned worker of a thread that has started, whether it has moved or not.
@@ -193,7 +193,7 @@ impl Thread {
     /// change.
     pub fn set_host(&self, worker: &'static Worker) {
         // ORDERING: Relaxed; see `host`.
-        self.known.worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
+        self.shared.worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
     }
 
     /// Describes how the thread's ULT starts.
@@ -205,7 +205,7 @@ impl Thread {
     /// - the thread that has made the record of an agent.
     pub unsafe fn set_ult_start(&self, ult_start: UltStart) {
         // SAFETY: as the caller says.
-        let old = unsafe { &mut *self.known.ult_start.get() };
+        let old = unsafe { &mut *self.shared.ult_start.get() };
         // The worker that started the thread last has this cache line. From region to region the
         // start usually stays the same.
         if old.as_ref() != Some(&ult_start) {
@@ -220,7 +220,7 @@ impl Thread {
     /// not used after the next call of `set_ult_start`.
     pub unsafe fn ult_start(&self) -> &UltStart {
         // SAFETY: as the caller says.
-        match unsafe { &*self.known.ult_start.get() } {
+        match unsafe { &*self.shared.ult_start.get() } {
             Some(ult_start) => ult_start,
             None => report::fatal("a thread without a ULT start was spawned"),
         }
