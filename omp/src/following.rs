@@ -160,7 +160,7 @@ fn follow(thread: OwnThread, team: &Team) {
     let target = if home.is_shared() { target } else { Some(home) };
     let Some(target) = target.filter(|target| !ptr::eq(*target, host)) else { return };
     if ult::sched::relocate(home, target) {
-        thread.set_host(target);
+        thread.note_host(target);
         count_away(ptr::eq(host, home), ptr::eq(target, home));
     }
 }

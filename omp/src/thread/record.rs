@@ -191,7 +191,7 @@ impl Thread {
 
     /// Notes that the thread has moved to `worker`, where it stays for a while. Its `gtid` does not
     /// change.
-    pub fn set_host(&self, worker: &'static Worker) {
+    pub fn note_host(&self, worker: &'static Worker) {
         // ORDERING: Relaxed; see `host`.
         self.shared.worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
     }
