@@ -401,7 +401,7 @@ unsafe fn assigned_main(argument: *mut ()) {
     }
     thread.own().forks.teams.take_all().into_iter().for_each(dismiss);
     crate::following::leaves_team(thread);
-    ult::sched::return_to(thread.assigned_worker());
+    thread.home_or_host().into_iter().for_each(ult::sched::return_to);
     worker::set_locals(Locals::default());
     thread.team().leave_for_good(1);
 }
@@ -424,7 +424,7 @@ fn take_part(thread: OwnThread) -> Rest {
         }
         Some(tls_block) => kept_share(thread, tls_block),
     };
-    ult::sched::retire(thread.assigned_worker());
+    thread.home_or_host().into_iter().for_each(ult::sched::retire);
     rest
 }
 
@@ -479,7 +479,7 @@ fn come_back(thread: OwnThread, rest: Rest) -> Rest {
     let own = set_thread_pointer(tls_block);
     worker::set_duty(Duty { tag: team.gang(), region: team.plan().body.function as usize });
     let found = help_with_own_block(thread, own);
-    ult::sched::retire(thread.assigned_worker());
+    thread.home_or_host().into_iter().for_each(ult::sched::retire);
     Rest::Left(if found { 0 } else { in_vain + 1 })
 }
 

@@ -179,12 +179,8 @@ impl Thread {
         self.shared.home.store(ptr::from_ref(home).cast_mut(), Ordering::Relaxed);
     }
 
-    /// The assigned worker of a thread that has started, whether it has moved or not.
-    pub fn assigned_worker(&self) -> &'static Worker {
-        self.home().unwrap_or_else(|| self.worker())
-    }
-
-    /// The assigned worker, or the one that hosts the thread if none is assigned.
+    /// The assigned worker, whether the thread has moved or not. If none is assigned: the worker
+    /// that hosts the thread, or `None` before the thread has started.
     pub fn home_or_host(&self) -> Option<&'static Worker> {
         self.home().or_else(|| self.host())
     }
