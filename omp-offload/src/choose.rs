@@ -100,9 +100,9 @@ pub fn stays_resident(region: AnnouncedRegion, items: &[MapItem]) -> bool {
     suits
 }
 
-/// The device of a region with this code and list, and what is promised to it there. May wait until
-/// a device has room, for the regions before it, and, if other ranks or GPUs may take the region
-/// over, for its turn.
+/// The device of a region with this code and list, and what is reserved for it there. May wait
+/// until a device has room, for the regions before it, and, if other ranks or GPUs may take the
+/// region over, for its turn.
 ///
 /// `ready` makes the device with a number ready for the front's code, and answers `None` if the
 /// device cannot run it. It is called once, after the choice. If no device was chosen it gets the
@@ -118,7 +118,7 @@ pub fn region_device(
 ) -> Result<RegionDevice, HostInstead> {
     let (stays_resident, reservation) =
         (region.stays_resident, place::choose(CurrentThread::get(), region, code, items));
-    let number = reservation.as_ref().map_or_else(devices::count, |promise| promise.slot().number);
+    let number = reservation.as_ref().map_or_else(devices::count, |reservation| reservation.slot().number);
     match ready(number.into()) {
         Some(slot) => Ok(RegionDevice { slot, reservation, stays_resident }),
         None => Err(HostInstead { reservation: reservation.map(Box::new), stays_resident }),
@@ -130,8 +130,8 @@ pub fn region_device(
 #[must_use]
 #[derive(Default)]
 pub struct HostInstead {
-    /// The promise of a device that has no code for the region. It lasts until the host may run the
-    /// region.
+    /// The reservation on a device that has no code for the region. It lasts until the host may run
+    /// the region.
     reservation: Option<Box<Reservation>>,
     stays_resident: bool,
 }

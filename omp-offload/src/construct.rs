@@ -57,14 +57,14 @@ pub struct TargetRegion<'a> {
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
 pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
-    let RegionDevice { slot, reservation: mut promise, stays_resident } = there;
+    let RegionDevice { slot, mut reservation, stays_resident } = there;
     let here = CurrentThread::get();
     let construct = tools::device::begins(ToolTarget::Region, slot.number);
     let running = slot.begin();
-    if promise.is_none() {
+    if reservation.is_none() {
         writers::note(region.items, slot.number);
     }
-    promise.iter_mut().for_each(|promise| promise.begin(&running));
+    reservation.iter_mut().for_each(|reservation| reservation.begin(&running));
     let blocks = array::lists::enter(here, slot, region.items);
     let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
     let after = chain::behind_as(here, slot, items, stays_resident);
@@ -81,7 +81,7 @@ pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
     let launch = Launch {
         device: slot.number,
         depth: target::depth(here) + 1,
-        stolen: promise.as_ref().is_some_and(Reservation::is_stolen),
+        stolen: reservation.as_ref().is_some_and(Reservation::is_stolen),
         code: region.code,
         convention: region.convention,
         arguments: &arguments,
@@ -94,8 +94,8 @@ pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
         wanted: &wanted,
         into: brought.start(),
     };
-    promise.iter_mut().filter(|_| !after.is_empty()).for_each(Reservation::follow);
-    promise.iter_mut().for_each(Reservation::launch);
+    reservation.iter_mut().filter(|_| !after.is_empty()).for_each(Reservation::follow);
+    reservation.iter_mut().for_each(Reservation::launch);
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = tools::device::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
@@ -106,7 +106,7 @@ pub unsafe fn run(there: RegionDevice, region: &TargetRegion<'_>) {
     }
     or_fail(slot, "a target region", wait_for(&*slot.device, operation));
     chain::wait(here.task);
-    promise.iter_mut().for_each(Reservation::land);
+    reservation.iter_mut().for_each(Reservation::land);
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, items, &entered, &brought, holder) };
     drop(blocks);

@@ -52,7 +52,7 @@ const MOST_AHEAD: u64 = 56;
 /// What a waiting task receives.
 enum AdmissionGrant {
     Admission,
-    Promise(Reservation),
+    Reservation(Reservation),
 }
 
 /// A task that waits.
@@ -64,7 +64,7 @@ struct AdmissionHeld {
 }
 
 struct Offered {
-    promise: Reservation,
+    reservation: Reservation,
     offers: Vec<Offer>,
     elsewhere: u64,
 }
@@ -219,20 +219,20 @@ pub(super) fn take(here: CurrentThread, entry: usize) {
 }
 
 /// Waits until the placed region of the running task may begin, if the task has an admission. The
-/// returned promise may be for another GPU.
+/// returned reservation may be for another GPU.
 pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
-    let PlacedRegion { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
-    let (task, one_shot, slot) = (key(here.task), Arc::new(OneShot::default()), promise.slot());
+    let PlacedRegion { mut reservation, offers, elsewhere, may_wait, follows, .. } = placed;
+    let (task, one_shot, slot) = (key(here.task), Arc::new(OneShot::default()), reservation.slot());
     if !is_gpu(slot) || !may_wait {
         give_back(task);
-        return promise;
+        return reservation;
     }
-    promise.set_admission(Admission(task));
+    reservation.set_admission(Admission(task));
     let (device, window) = (slot.number as usize, window(slot));
     let held = AdmissionHeld {
         task,
         one_shot: one_shot.clone(),
-        placed: Some(Offered { promise, offers, elsewhere }),
+        placed: Some(Offered { reservation, offers, elsewhere }),
     };
     let begins = with(|AdmissionState { admission, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
@@ -244,8 +244,8 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
         holder.device = Some(device);
         begins
     });
-    if let Some(AdmissionHeld { placed: Some(Offered { promise, .. }), .. }) = begins {
-        return promise;
+    if let Some(AdmissionHeld { placed: Some(Offered { reservation, .. }), .. }) = begins {
+        return reservation;
     }
     // ORDERING: Relaxed; a sum.
     WAITED.fetch_add(1, Ordering::Relaxed);
@@ -256,7 +256,7 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
         usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
     }
     match one_shot.wait() {
-        AdmissionGrant::Promise(promise) => promise,
+        AdmissionGrant::Reservation(reservation) => reservation,
         AdmissionGrant::Admission => {
             omp::report::fatal("a target region that had begun was given an admission")
         }
@@ -402,16 +402,17 @@ impl AdmissionHeld {
     /// Lets the task go on.
     fn go_on(self) {
         self.one_shot.give(
-            self.placed.map_or(AdmissionGrant::Admission, |placed| AdmissionGrant::Promise(placed.promise)),
+            self.placed
+                .map_or(AdmissionGrant::Admission, |placed| AdmissionGrant::Reservation(placed.reservation)),
         );
     }
 
     /// How much sooner the region would end on this GPU; `None` if it may not move there.
     fn gain(&self, slot: &DeviceSlot, limit: Option<u64>) -> Option<u64> {
-        let Offered { promise, offers, elsewhere } = self.placed.as_ref()?;
+        let Offered { reservation, offers, elsewhere } = self.placed.as_ref()?;
         let offer =
             offers.iter().find(|offer| offer.device == slot.number).filter(|_| !avoided::has(slot))?;
-        let (now, from, cost) = (times::now(), promise.slot(), promise.expected());
+        let (now, from, cost) = (times::now(), reservation.slot(), reservation.expected());
         let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(slot.placing.in_use()));
         // The wait of its own GPU includes the region itself, so its time is subtracted.
         let stays =
@@ -431,8 +432,8 @@ impl AdmissionHeld {
 
     /// Moves the region to this GPU. Called under the policy's lock.
     fn carry_over(&mut self, slot: &'static DeviceSlot) {
-        if let Some(Offered { promise, elsewhere, .. }) = &mut self.placed {
-            promise.carry_over(slot, *elsewhere);
+        if let Some(Offered { reservation, elsewhere, .. }) = &mut self.placed {
+            reservation.carry_over(slot, *elsewhere);
         }
     }
 }

@@ -30,7 +30,7 @@ static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
 /// A region that waits.
 struct HeldRegion {
-    promise: Reservation,
+    reservation: Reservation,
     depth: usize,
     /// Bytes that the region needs on another device.
     elsewhere: u64,
@@ -40,16 +40,16 @@ struct HeldRegion {
 impl HeldRegion {
     /// Lets the region begin.
     fn begin(self) {
-        let Self { mut promise, depth, one_shot, .. } = self;
-        promise.set_out(depth);
-        one_shot.give(promise);
+        let Self { mut reservation, depth, one_shot, .. } = self;
+        reservation.set_out(depth);
+        one_shot.give(reservation);
     }
 
     /// Moves the region to `slot` if there is room for it. Called under the policy's lock.
     fn carry_over(&mut self, slot: &'static DeviceSlot, limit: Option<u64>) -> bool {
         let fits = limit.is_none_or(|limit| slot.placing.in_use().saturating_add(self.elsewhere) <= limit);
         if fits {
-            self.promise.carry_over(slot, self.elsewhere);
+            self.reservation.carry_over(slot, self.elsewhere);
         }
         fits
     }
@@ -102,24 +102,24 @@ fn window(slot: &DeviceSlot) -> u32 {
     env::settings().scheduling.workers.saturating_add(1 + ahead as u32)
 }
 
-/// Waits until the region may begin at this depth of nesting. The returned promise may be for
+/// Waits until the region may begin at this depth of nesting. The returned reservation may be for
 /// another device. The caller may be suspended.
 pub fn wait(placed: PlacedRegion, depth: usize) -> Reservation {
-    let PlacedRegion { promise, elsewhere, .. } = placed;
+    let PlacedRegion { reservation, elsewhere, .. } = placed;
     if depth >= DEPTHS {
-        return promise;
+        return reservation;
     }
-    let (slot, one_shot) = (promise.slot(), Arc::new(OneShot::default()));
-    let held = HeldRegion { promise, depth, elsewhere, one_shot: one_shot.clone() };
+    let (slot, one_shot) = (reservation.slot(), Arc::new(OneShot::default()));
+    let held = HeldRegion { reservation, depth, elsewhere, one_shot: one_shot.clone() };
     let (device, window) = (slot.number as usize, window(slot));
     let (begins, next) = with(|queue| match queue.admit(device, depth, window, held) {
         Some(held) => (Some(held), Vec::new()),
         // The window may have grown.
         None => (None, all_next(queue, device, depth, window)),
     });
-    if let Some(HeldRegion { mut promise, .. }) = begins {
-        promise.set_out(depth);
-        return promise;
+    if let Some(HeldRegion { mut reservation, .. }) = begins {
+        reservation.set_out(depth);
+        return reservation;
     }
     next.into_iter().for_each(HeldRegion::begin);
     ranks::linked().regions_wait();

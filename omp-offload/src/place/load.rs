@@ -14,7 +14,7 @@ pub struct LoadOfDevice {
     /// Regions that were placed on the device and have not begun.
     pub(super) sent: AtomicU32,
     /// Bytes that these regions will need, and bytes of running regions that no mapping stands for.
-    pub(super) promised: AtomicU64,
+    pub(super) reserved_bytes: AtomicU64,
     /// Bytes of mappings.
     mapped: AtomicU64,
     /// Placed regions that have ended.
@@ -40,13 +40,13 @@ impl LoadOfDevice {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Bytes of the device's memory in use or promised.
+    /// Bytes of the device's memory in use or reserved.
     pub fn in_use(&self) -> u64 {
-        // ORDERING: Acquire, pairs with the Release in `give`: a thread that sees a promise gone
-        // sees the mapping that took its place.
-        let promised = self.promised.load(Ordering::Acquire);
+        // ORDERING: Acquire, pairs with the Release in `give`: a thread that sees a reservation
+        // gone sees the mapping that took its place.
+        let reserved = self.reserved_bytes.load(Ordering::Acquire);
         // ORDERING: Relaxed; the load above orders it.
-        promised.saturating_add(self.mapped.load(Ordering::Relaxed))
+        reserved.saturating_add(self.mapped.load(Ordering::Relaxed))
     }
 
     /// How long placed regions take on the device on average, in nanoseconds.
@@ -113,42 +113,43 @@ impl LoadOfDevice {
 
     pub(super) fn give(&self, bytes: u64) {
         // ORDERING: Release, pairs with `in_use`.
-        self.promised.fetch_sub(bytes, Ordering::Release);
+        self.reserved_bytes.fetch_sub(bytes, Ordering::Release);
     }
 }
 
-/// The low half counts promises whose regions have not ended. The high half counts how often room
-/// may have become free. Both are in one word, so that no thread sees one change without the other.
-pub(super) static PROMISES: AtomicU64 = AtomicU64::new(0);
+/// The low half counts reservations whose regions have not ended. The high half counts how often
+/// room may have become free. Both are in one word, so that no thread sees one change without the
+/// other.
+pub(super) static RESERVATIONS: AtomicU64 = AtomicU64::new(0);
 pub(super) const ENDED: u64 = 1 << 32;
 
-/// The promises of the process at one moment.
+/// The reservations of the process at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promises {
+pub struct Reservations {
     /// How many regions were placed and have not ended.
     pub outstanding: u32,
     /// How often room may have become free, modulo 2^32.
     pub given_back: u32,
 }
 
-impl Promises {
-    /// The promises at the moment.
+impl Reservations {
+    /// The reservations at the moment.
     pub fn now() -> Self {
-        // ORDERING: Acquire, pairs with the Release in the drop of `Reservation`: a thread that sees a
-        // promise ended sees its memory given back.
-        let word = PROMISES.load(Ordering::Acquire);
+        // ORDERING: Acquire, pairs with the Release in the drop of `Reservation`: a thread that
+        // sees a reservation ended sees its memory given back.
+        let word = RESERVATIONS.load(Ordering::Acquire);
         Self { outstanding: word as u32, given_back: (word / ENDED) as u32 }
     }
 }
 
 /// How often room may have become free, modulo 2^32.
 pub fn rooms() -> u32 {
-    Promises::now().given_back
+    Reservations::now().given_back
 }
 
-/// Notes that memory was given back, or that a region without a promise has ended. Regions that
+/// Notes that memory was given back, or that a region without a reservation has ended. Regions that
 /// wait for room look again.
 pub fn there_may_be_room() {
-    // ORDERING: Release, pairs with `Promises::now`.
-    PROMISES.fetch_add(ENDED, Ordering::Release);
+    // ORDERING: Release, pairs with `Reservations::now`.
+    RESERVATIONS.fetch_add(ENDED, Ordering::Release);
 }

@@ -5,8 +5,8 @@
 //! |---|---|
 //! | [`region`] | what is known of a region before; numbers that stand for several devices |
 //! | `able` | the devices that may run a region |
-//! | [`load`] | the work of a device, and its memory in use or promised |
-//! | [`reservation`] | the promise to a region, from the choice to its end |
+//! | [`load`] | the work of a device, and its memory in use or reserved |
+//! | [`reservation`] | what is reserved for a region, from the choice to its end |
 //! | [`policies`] | the policy in force: `OMPX_SCHED`, `ompx_set_sched` |
 //! | [`graph`] | the graph of the regions: recording it, planning by it (`OMPX_GRAPH`) |
 //! | [`rates`] | how long copies take: measured (`OMPX_RATES`) or assumed |
@@ -21,7 +21,7 @@
 //! | [`writers`] | the devices of the regions that wrote data last |
 //! | [`versions`] | the choice between the host's and the GPUs' version of a task |
 //!
-//! The policy chooses a device, and the runtime promises the region its memory there. Both happen
+//! The policy chooses a device, and the runtime reserves memory there for the region. Both happen
 //! under one lock, so two regions cannot both count on the last room.
 //!
 //! With `OMPX_DEVICE_MEMORY` a region for which no device has room waits until other regions of
@@ -42,13 +42,13 @@ use crate::device_slot::DeviceSlot;
 use crate::devices::usable;
 use able::{Able, kinds_for};
 pub use load::LoadOfDevice;
-use load::Promises;
+use load::Reservations;
 use omp::env::{self, TargetOffload};
 use omp::report;
 use omp::target;
 use omp::thread::CurrentThread;
 pub use region::{AnnouncedRegion, DeviceChoice, SECTIONS, Section};
-use reservation::{Offer, PlacedRegion, PromisedWork};
+use reservation::{Offer, PlacedRegion, ReservedWork};
 pub use reservation::{RegionDevice, Reservation};
 
 mod able;
@@ -171,7 +171,7 @@ fn view(slot: &DeviceSlot, asked: &PlacementAsked<'_>) -> (View, Seen) {
     (view, Seen { all: table.is_some(), blocks: blocks.fresh })
 }
 
-/// Chooses the device of a region, and promises it its memory there; `None`: the host.
+/// Chooses the device of a region, and reserves its memory there; `None`: the host.
 pub fn choose(
     here: CurrentThread,
     region: AnnouncedRegion,
@@ -200,11 +200,11 @@ pub fn choose(
             target::refuse_if_mandatory(here, i64::from(region::ANY));
             return None;
         }
-        let before = Promises::now().given_back;
+        let before = Reservations::now().given_back;
         let found = try_choose(region, &able, code, items, limit, lead);
-        let stays_behind = lead
-            .take()
-            .is_some_and(|leader| !matches!(&found, Ok(placed) if placed.promise.slot().number == leader));
+        let stays_behind = lead.take().is_some_and(
+            |leader| !matches!(&found, Ok(placed) if placed.reservation.slot().number == leader),
+        );
         if stays_behind {
             give_admission_back();
             chain::wait(here.task);
@@ -217,7 +217,7 @@ pub fn choose(
             Ok(placed) if is_admitted && !placed.may_move => return Some(admission::begin(here, placed)),
             Ok(placed) => {
                 give_admission_back();
-                return Some(if placed.may_move { held::wait(placed, depth) } else { placed.promise });
+                return Some(if placed.may_move { held::wait(placed, depth) } else { placed.reservation });
             }
             Err(Nowhere { is_sure }) => is_sure,
         };
@@ -225,7 +225,8 @@ pub fn choose(
         // ended since. Streams of this region's task, or of a task that waits for it, give no room
         // back before this region has run.
         let none_runs = usable().iter().all(|slot| slot.load() <= borrowed::of_task_and_parents(here, slot));
-        let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
+        let is_alone =
+            none_runs && Reservations::now() == Reservations { outstanding: 0, given_back: before };
         // This checks the depth, not the device, since a region inside of another one may run on
         // the host.
         give_admission_back();
@@ -234,7 +235,7 @@ pub fn choose(
             return None;
         }
         let ready = || {
-            Promises::now().given_back != before
+            Reservations::now().given_back != before
                 || !is_sure && usable().iter().all(|slot| slot.try_lock().is_some())
         };
         transfer::wait(&ready, &|_| false);
@@ -280,7 +281,8 @@ fn try_choose(
     }
     let MemoryNeed { private, fresh, .. } = MemoryNeed::of(items, None);
     graph::begin(region, code, private, items);
-    // Data that are present are not promised. They may be gone when a region that waited begins.
+    // No memory is reserved for data that are present. They may be gone when a region that waited
+    // begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     let moves = held::is_used()
         && slot.owner.gpu.is_none()
@@ -297,9 +299,9 @@ fn try_choose(
     let lets_move = slot.owner.gpu.is_some() && lead.is_none() && policy.lets_steal() && is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
     let (kind, expected) = asked.kind(slot);
-    let promise = Reservation::new(
+    let reservation = Reservation::new(
         slot,
-        PromisedWork {
+        ReservedWork {
             number: region.number,
             entry: region.entry,
             bytes: view.need - blocks,
@@ -310,7 +312,7 @@ fn try_choose(
     );
     writers::note(items, slot.number);
     Ok(PlacedRegion {
-        promise,
+        reservation,
         may_move,
         may_wait,
         offers,

@@ -1,6 +1,6 @@
-//! What a placed region has until its end: the promise of its memory and of its share of the device
-//! ([`Reservation`]). Before it begins, also where else it could run ([`PlacedRegion`]). The launch
-//! takes the promise from the choice as a [`RegionDevice`].
+//! What a placed region has until its end: the [`Reservation`] of its memory and of its part in the
+//! load of the device. Before it begins, also where else it could run ([`PlacedRegion`]). The
+//! launch takes the reservation from the choice as a [`RegionDevice`].
 //!
 //! What does not live here: the choice of the device ([`super::choose`]), the sums per device
 //! ([`super::load`]).
@@ -10,17 +10,17 @@ use core::sync::atomic::Ordering;
 use placement::times::TaskKind;
 
 use super::admission::{self, Admission};
-use super::load::{ENDED, PROMISES, there_may_be_room};
+use super::load::{ENDED, RESERVATIONS, there_may_be_room};
 use super::{graph, held, times};
 use crate::device_slot::{DeviceSlot, RunningRegion};
 
-/// The number of a reservation that is no region. It is promised no memory. So regions that wait
+/// The number in a reservation that is for no region. It reserves no memory. So regions that wait
 /// for room do not wait for its end, which may depend on them.
 const NO_REGION: u32 = u32::MAX;
 
-/// What is promised to a region when its device is chosen.
+/// What is reserved for a region when its device is chosen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PromisedWork {
+pub(super) struct ReservedWork {
     /// The region's number, or [`NO_REGION`].
     pub(super) number: u32,
     /// The code of the region's task if a compiler made the task; else 0.
@@ -35,14 +35,14 @@ pub(super) struct PromisedWork {
     pub(super) expected: u64,
 }
 
-impl PromisedWork {
+impl ReservedWork {
     /// Work without a region and without memory, such as a task with versions.
     pub(super) fn without_memory(entry: usize, kind: TaskKind, expected: u64) -> Self {
         Self { number: NO_REGION, entry, bytes: 0, own: 0, kind, expected }
     }
 }
 
-/// The promise to a region that was placed on a device, from the choice to its end.
+/// The reservation for a region that was placed on a device, from the choice to its end.
 pub struct Reservation {
     slot: &'static DeviceSlot,
     number: u32,
@@ -69,19 +69,19 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Promises a region this work on the device. Called under the policy's lock.
-    pub(super) fn new(slot: &'static DeviceSlot, promised: PromisedWork) -> Self {
-        let PromisedWork { number, entry, bytes, own, kind, expected } = promised;
+    /// Reserves this work on the device for a region. Called under the policy's lock.
+    pub(super) fn new(slot: &'static DeviceSlot, work: ReservedWork) -> Self {
+        let ReservedWork { number, entry, bytes, own, kind, expected } = work;
         slot.placing.place(expected);
         if number != NO_REGION {
             // ORDERING: Relaxed, all three; the policy's lock orders them for the threads that
             // choose devices.
-            PROMISES.fetch_add(1, Ordering::Relaxed);
+            RESERVATIONS.fetch_add(1, Ordering::Relaxed);
         }
         // ORDERING: as above.
         slot.placing.sent.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
-        slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
+        slot.placing.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
         let own = own.min(bytes);
         Self {
             slot,
@@ -101,12 +101,12 @@ impl Reservation {
         }
     }
 
-    /// A promise to a task with versions. No memory is counted for it, and its time is learned
+    /// A reservation for a task with versions. No memory is counted for it, and its time is learned
     /// elsewhere.
     pub(super) fn of_version(slot: &'static DeviceSlot, kind: TaskKind, expected: u64) -> Self {
-        let mut promise = Self::new(slot, PromisedWork::without_memory(0, kind, expected));
-        promise.kind = None;
-        promise
+        let mut reservation = Self::new(slot, ReservedWork::without_memory(0, kind, expected));
+        reservation.kind = None;
+        reservation
     }
 
     /// The device that the region runs on.
@@ -157,7 +157,7 @@ impl Reservation {
         // ORDERING: as above.
         slot.placing.sent.fetch_add(1, Ordering::Relaxed);
         // ORDERING: as above.
-        slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
+        slot.placing.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.slot.placing.give(self.bytes);
         self.slot.placing.forget(self.expected, None);
         slot.placing.place(self.expected);
@@ -262,8 +262,8 @@ impl Drop for Reservation {
             self.slot.placing.forget(self.expected, self.began());
         }
         self.slot.placing.give(self.bytes);
-        // ORDERING: Release, pairs with `Promises::now`.
-        PROMISES.fetch_add(if self.number == NO_REGION { ENDED } else { ENDED - 1 }, Ordering::Release);
+        // ORDERING: Release, pairs with `Reservations::now`.
+        RESERVATIONS.fetch_add(if self.number == NO_REGION { ENDED } else { ENDED - 1 }, Ordering::Release);
     }
 }
 
@@ -271,7 +271,7 @@ impl Drop for Reservation {
 pub struct RegionDevice {
     /// The device.
     pub slot: &'static DeviceSlot,
-    /// The promise to the region, if the runtime chose the device.
+    /// The reservation for the region, if the runtime chose the device.
     pub reservation: Option<Reservation>,
     /// The data that the region maps stay on the device for others ([`crate::resident`]); its list
     /// suits that.
@@ -287,11 +287,11 @@ impl RegionDevice {
 
 /// A region for which a device was chosen.
 pub struct PlacedRegion {
-    pub(super) promise: Reservation,
+    pub(super) reservation: Reservation,
     /// The region may wait for its rank, and may be stolen meanwhile: its list maps all its data,
     /// few of them are on the device, and the policy allows it.
     pub(super) may_move: bool,
-    /// The region may wait for its GPU: its memory there is promised, or memory does not matter.
+    /// The region may wait for its GPU: its memory there is reserved, or memory does not matter.
     pub(super) may_wait: bool,
     /// The GPUs that may take the region over while it waits.
     pub(super) offers: Vec<Offer>,
@@ -312,15 +312,15 @@ pub(super) struct Offer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::{Promises, UNKNOWN};
+    use super::super::load::{Reservations, UNKNOWN};
     use super::*;
     use crate::host::HostImage;
 
     const KIND: TaskKind = TaskKind { function: 1, bytes: 100, device: 0 };
 
     /// That of a region which needs no memory.
-    fn work(number: u32, kind: TaskKind, expected: u64) -> PromisedWork {
-        PromisedWork { number, ..PromisedWork::without_memory(0, kind, expected) }
+    fn work(number: u32, kind: TaskKind, expected: u64) -> ReservedWork {
+        ReservedWork { number, ..ReservedWork::without_memory(0, kind, expected) }
     }
 
     /// The backlog of a device counts each placed region until the region ends.
@@ -368,9 +368,9 @@ mod tests {
             (0..3).map(|number| Reservation::new(slot, work(number, kind, expected))).collect();
         let running: Vec<_> = all
             .iter_mut()
-            .map(|promise| {
+            .map(|reservation| {
                 let running = slot.begin();
-                promise.begin(&running);
+                reservation.begin(&running);
                 running
             })
             .collect();
@@ -398,33 +398,33 @@ mod tests {
         let slot: &'static DeviceSlot =
             Box::leak(Box::new(DeviceSlot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
-        let (before, mut promise) = (
-            Promises::now().given_back,
-            Reservation::new(slot, PromisedWork { bytes: 100, own: 20, ..work(0, KIND, 1) }),
+        let (before, mut reservation) = (
+            Reservations::now().given_back,
+            Reservation::new(slot, ReservedWork { bytes: 100, own: 20, ..work(0, KIND, 1) }),
         );
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
-        promise.begin(&running);
+        reservation.begin(&running);
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 0, 1));
         load.map(80);
-        promise.launch();
+        reservation.launch();
         assert_eq!(load.in_use(), 100, "the mapping stands for its part");
-        promise.land();
+        reservation.land();
         load.unmap(80);
         assert_eq!(load.in_use(), 20);
-        drop((promise, running));
+        drop((reservation, running));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (0, 0, 0));
-        assert_ne!(Promises::now().given_back, before);
+        assert_ne!(Reservations::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         let other: &'static DeviceSlot =
             Box::leak(Box::new(DeviceSlot::new(1, Box::new(HostImage::new(1, 0)))));
         let (mut moved, before) = (
-            Reservation::new(slot, PromisedWork { bytes: 100, own: 20, ..work(2, KIND, 1) }),
-            Promises::now().given_back,
+            Reservation::new(slot, ReservedWork { bytes: 100, own: 20, ..work(2, KIND, 1) }),
+            Reservations::now().given_back,
         );
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
-        assert_ne!(Promises::now().given_back, before);
+        assert_ne!(Reservations::now().given_back, before);
         assert_eq!(
             (other.placing.in_use(), other.placing.sent(), moved.is_stolen(), moved.slot().number),
             (120, 1, true, 1)
@@ -436,7 +436,7 @@ mod tests {
             [0, 0, 2 * load.usual_time()],
             "nothing is left but those that name the device"
         );
-        drop(Reservation::new(slot, PromisedWork { bytes: 7, own: 9, ..work(1, KIND, 1) }));
+        drop(Reservation::new(slot, ReservedWork { bytes: 7, own: 9, ..work(1, KIND, 1) }));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }
 }

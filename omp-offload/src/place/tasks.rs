@@ -26,7 +26,7 @@
 use placement::policy::View;
 use placement::times::TaskKind;
 
-use super::reservation::{Offer, PlacedRegion, PromisedWork, Reservation};
+use super::reservation::{Offer, PlacedRegion, Reservation, ReservedWork};
 use super::{admission, hints, policies, rates, times};
 use crate::device_slot::DeviceSlot;
 use crate::devices::usable;
@@ -96,10 +96,11 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
         other.number != slots[chosen].number && can_take_over(view) && policy.lets_steal()
     });
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
-    let promise = Reservation::new(&slots[chosen], PromisedWork::without_memory(function, kind, expected));
+    let reservation =
+        Reservation::new(&slots[chosen], ReservedWork::without_memory(function, kind, expected));
     drop(policy);
     Some(PlacedRegion {
-        promise,
+        reservation,
         may_move: false,
         may_wait: true,
         offers,

@@ -123,9 +123,8 @@ pub struct Share {
     place: VersionDevice,
     expected: u64,
     began: Option<u64>,
-    /// Set on a GPU. No memory is promised by it, so it is made and moved without the policy's
-    /// lock.
-    promise: Option<Reservation>,
+    /// Set on a GPU. It reserves no memory, so it is made and moved without the policy's lock.
+    reservation: Option<Reservation>,
     has_left: bool,
 }
 
@@ -145,8 +144,8 @@ pub fn choose(
         return Some(Err(place));
     }
     let expected = versions.place(&ways, chosen);
-    let promise = place.map(|slot| Reservation::of_version(slot, ways[chosen].kind, expected));
-    Some(Ok(Share { way: ways[chosen], place, expected, began: None, promise, has_left: false }))
+    let reservation = place.map(|slot| Reservation::of_version(slot, ways[chosen].kind, expected));
+    Some(Ok(Share { way: ways[chosen], place, expected, began: None, reservation, has_left: false }))
 }
 
 impl Share {
@@ -164,24 +163,24 @@ impl Share {
         follows: bool,
     ) {
         admission::take_for_task(CurrentThread::get(), self.way.kind.function);
-        let Some(mut promise) = self.promise.take() else { return };
+        let Some(mut reservation) = self.reservation.take() else { return };
         let gpus = gpus();
         if let Some(&slot) = gpus.iter().min_by_key(|slot| self.finish(asked, slot))
-            && slot.number != promise.slot().number
+            && slot.number != reservation.slot().number
         {
-            promise.carry_over(slot, 0);
+            reservation.carry_over(slot, 0);
         }
-        let others = gpus.iter().filter(|slot| slot.number != promise.slot().number);
+        let others = gpus.iter().filter(|slot| slot.number != reservation.slot().number);
         let offers =
             others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
         // The task may have waited, and another worker may have resumed it.
-        let promise = admission::begin(
+        let reservation = admission::begin(
             CurrentThread::get(),
-            PlacedRegion { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
+            PlacedRegion { reservation, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
         );
-        self.go_to(promise.slot());
+        self.go_to(reservation.slot());
         self.way.moves = asked.moves(self.place);
-        self.promise = Some(promise);
+        self.reservation = Some(reservation);
     }
 
     ult::seam! {
@@ -205,26 +204,26 @@ impl Share {
 
     /// The task asks for its stream; its function is called next.
     pub fn opens(&self) {
-        self.promise.iter().for_each(Reservation::pause);
+        self.reservation.iter().for_each(Reservation::pause);
     }
 
     /// The task has got the stream.
     pub fn launches(&mut self) {
-        self.promise.iter_mut().for_each(Reservation::begin_on_stream);
+        self.reservation.iter_mut().for_each(Reservation::begin_on_stream);
     }
 
     /// The function has returned. From here on the caller owns the admission. The thread that sees
     /// the end of the task's work may be in the middle of anything, and must not give the admission
     /// back.
     pub fn has_put(&mut self) -> Option<Admission> {
-        self.promise.iter().for_each(Reservation::resume);
-        self.promise.as_mut().and_then(Reservation::take_admission)
+        self.reservation.iter().for_each(Reservation::resume);
+        self.reservation.as_mut().and_then(Reservation::take_admission)
     }
 
     /// The code of the task begins.
     pub fn begin(&mut self, data: &[VersionDatum]) {
         let now = times::now();
-        self.promise.iter_mut().for_each(Reservation::launch);
+        self.reservation.iter_mut().for_each(Reservation::launch);
         self.began = Some(now);
         let number = self.place.map_or(HOST, |slot| slot.number);
         data.iter()
@@ -237,7 +236,10 @@ impl Share {
     pub fn end(mut self, pending: u64) {
         let Some(began) = self.began else { return };
         let now = times::now();
-        let from = self.promise.as_mut().map_or(began, |promise| promise.land_behind().clamp(began, now));
+        let from = self
+            .reservation
+            .as_mut()
+            .map_or(began, |reservation| reservation.land_behind().clamp(began, now));
         let at_least = if self.place.is_some() { pending.saturating_sub(from) } else { now - from };
         self.leave(Some(VersionRun { at_least, at_most: now - from, moves: self.way.moves }));
     }

@@ -299,7 +299,7 @@ pub unsafe fn prepare(
             None => {}
         }
     }
-    // Each copy counts twice now: it is promised and mapped.
+    // Each copy counts twice now: it is reserved and mapped.
     trim(slot, prepared.copies.iter().map(|(range, _)| range.len() as u64).sum());
     for (range, used) in &prepared.copies {
         // SAFETY: as the caller says; the copy has the same size.
