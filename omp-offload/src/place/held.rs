@@ -41,7 +41,7 @@ impl HeldRegion {
     /// Lets the region begin.
     fn begin(self) {
         let Self { mut reservation, depth, one_shot, .. } = self;
-        reservation.set_out(depth);
+        reservation.count_under_way(depth);
         one_shot.give(reservation);
     }
 
@@ -118,7 +118,7 @@ pub fn wait(placed: PlacedRegion, depth: usize) -> Reservation {
         None => (None, all_next(queue, device, depth, window)),
     });
     if let Some(HeldRegion { mut reservation, .. }) = begins {
-        reservation.set_out(depth);
+        reservation.count_under_way(depth);
         return reservation;
     }
     next.into_iter().for_each(HeldRegion::begin);

@@ -60,7 +60,7 @@ pub struct Reservation {
     has_landed: bool,
     /// The depth of nesting at which the region counts as under way to the device ([`held`]), as
     /// long as it counts.
-    share: Option<usize>,
+    under_way_depth: Option<usize>,
     /// The region's admission ([`admission`]), as long as it has one.
     admission: Option<Admission>,
     /// The code of the region's task if a compiler made the task; else 0.
@@ -94,7 +94,7 @@ impl Reservation {
             launched: None,
             follows: false,
             has_landed: false,
-            share: None,
+            under_way_depth: None,
             admission: None,
             entry,
             stolen: false,
@@ -119,9 +119,9 @@ impl Reservation {
         self.stolen
     }
 
-    /// The region counts as under way to its device, at this depth of nesting.
-    pub(super) fn set_out(&mut self, depth: usize) {
-        self.share = Some(depth);
+    /// Notes that the region counts as under way to its device, at this depth of nesting.
+    pub(super) fn count_under_way(&mut self, depth: usize) {
+        self.under_way_depth = Some(depth);
     }
 
     /// Gives the region this admission.
@@ -165,10 +165,10 @@ impl Reservation {
         (self.slot, self.bytes, self.stolen) = (slot, bytes, true);
     }
 
-    /// The region is not under way any more; other regions follow.
-    fn arrive(&mut self) {
+    /// Ends the region's admission, and its count as under way. Other regions follow.
+    fn stop_counting(&mut self) {
         drop(self.admission.take());
-        if let Some(depth) = self.share.take() {
+        if let Some(depth) = self.under_way_depth.take() {
             held::ended(self.slot, depth);
         }
     }
@@ -246,14 +246,14 @@ impl Reservation {
         if self.number != NO_REGION {
             graph::end(self.number, taken);
         }
-        self.arrive();
+        self.stop_counting();
         last
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.arrive();
+        self.stop_counting();
         if !self.has_begun {
             // ORDERING: Relaxed; as in `new`.
             self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
