@@ -64,7 +64,7 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
 
 /// Called before program code runs. If another thread that waits for its next region is suspended
 /// here, increments its counter of sleepers. The thread that starts the region then calls this
-/// worker, although this worker does not sleep. [`stir`] undoes this.
+/// worker, although this worker does not sleep. [`stir`] takes the count back.
 fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
@@ -91,7 +91,7 @@ fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
 }
 
 /// Called at each entry to the scheduler after which another context may run: recalls the workers
-/// that stand in for this one, unpacks parcels, and undoes [`rest`].
+/// that stand in for this one, unpacks parcels, and takes back the count of [`rest`].
 #[inline]
 pub(super) fn stir(worker: &'static Worker) {
     worker.recall();

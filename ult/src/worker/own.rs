@@ -1,4 +1,5 @@
-//! The part of a worker's record that only its kernel thread touches.
+//! The part of a worker's record that only the kernel thread that holds its gate touches
+//! ([`super::gate`]).
 //!
 //! What does not live here: the part for all threads ([`super::record`]), and what the fields mean
 //! to the files that work on them.
@@ -23,10 +24,13 @@ use crate::victim::{self, Selector};
 use super::role::Role;
 use super::thread_mode::ThreadMode;
 
-/// The part of a worker that belongs to its kernel thread. No other thread reads its cache lines.
+/// The part of a worker that belongs to its kernel thread. Another kernel thread touches it only
+/// while it has seized the worker.
 #[repr(align(128))]
 pub(crate) struct WorkerOwn {
+    /// The stack that the kernel thread runs on: `native`, or that of a ULT or runner.
     pub(crate) current: *mut Ult,
+    /// The kernel thread's own stack, with which it was started.
     pub(crate) native: Ult,
     /// What the running context runs for.
     pub(crate) role: Role,
@@ -103,8 +107,8 @@ pub(crate) struct SearchState {
 pub(crate) struct WorkerTls {
     /// That of the kernel thread's own storage, or a substitute, see `borrowed`.
     pub(crate) native: Option<&'static TlsBlock>,
-    /// The kernel thread's own TLS block while adopted contexts run with it elsewhere. Then
-    /// `native` is a substitute.
+    /// The kernel thread's own TLS block, while the thread that owns this kernel thread runs
+    /// elsewhere. A hand-off or `relocate` sets it. `native` is a substitute then.
     pub(crate) borrowed: Option<&'static TlsBlock>,
     /// A substitute for the next time that one is needed.
     pub(crate) substitute: Option<&'static TlsBlock>,

@@ -1,8 +1,9 @@
 //! The record of a worker.
 //!
-//! Any thread may touch [`Worker`]; only the worker's kernel thread touches [`WorkerOwn`]. The
-//! fields are declared here, in groups by purpose, and each file beside this one works on some of
-//! them. What does not live here: the kernel thread's own part ([`super::own`]).
+//! Any thread may touch [`Worker`]; only the kernel thread that holds the worker's gate touches
+//! [`WorkerOwn`] ([`super::gate`]). The fields are declared here, in groups by purpose, and each
+//! file beside this one works on some of them. What does not live here: the owner's part
+//! ([`super::own`]).
 
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
@@ -69,12 +70,13 @@ pub struct Worker {
     pub site: CpuSite,
     /// A word for the observer.
     pub(super) observers: AtomicPtr<()>,
-    /// The part that only the kernel thread itself touches.
+    /// The part that only the kernel thread that holds the gate touches.
     pub(super) own: UnsafeCell<WorkerOwn>,
 }
 
-/// Which work a worker takes. The worker writes it when it gets or leaves an assignment; threads
-/// that queue or steal work read it.
+/// Which work a worker takes. The worker writes it when it gets or leaves an assignment. A thread
+/// that takes a worker for one OpenMP thread writes it too (`pool::isolate`,
+/// `sched::dedicated::move_to_dedicated_worker`). Threads that queue or steal work read it.
 pub(crate) struct WorkerDuty {
     /// The group whose ULTs the worker runs, see [`Worker::accepts`].
     pub(super) serves: AtomicU32,
@@ -101,8 +103,8 @@ pub(crate) struct PoolLink {
     pub(crate) first_mask: AtomicU64,
 }
 
-/// What a worker waits for while it sleeps or runs other code. The worker writes it; a thread that
-/// has work for it, or calls it, reads it.
+/// What a worker waits for while it sleeps or runs other code. The worker writes it. A thread that
+/// has work for it, or calls it, reads it, and sets `summoned`.
 pub(crate) struct WorkerWaits {
     /// The jobs that the worker looks for while it sleeps, named by the counters of their sleepers;
     /// null for none.
@@ -111,11 +113,12 @@ pub(crate) struct WorkerWaits {
     pub(super) vacant: AtomicBool,
     /// A thread waits here for its next region, behind other code.
     pub(super) resting: AtomicBool,
-    /// The resting thread was called meanwhile, see [`Worker::call_resting`].
+    /// The resting thread was called meanwhile, see [`Worker::call_resting`]. Any thread sets it,
+    /// and the worker resets it.
     pub(super) summoned: AtomicBool,
 }
 
-/// The links between a blocked worker and its stand-ins, see `gate`. A hand-off writes them.
+/// The links between a blocked worker and its stand-ins, see `gate`, and what was sent to a worker.
 pub(crate) struct StandInLinks {
     /// The blocked worker that this one stands in for. This worker then takes what others have
     /// queued there, and no new work is queued at it. Null for none.
@@ -123,8 +126,9 @@ pub(crate) struct StandInLinks {
     /// Another worker stands in for this one, and has not yet been notified that this one runs
     /// again.
     pub(super) handed_off: AtomicBool,
-    /// Contexts that come back from workers that stood in for this one. The lowest bit says that a
-    /// thread here has a signal to handle.
+    /// Parcels of contexts from all senders: workers that stood in for this one, and threads that
+    /// return here, or move here (`sched::depart`, `sched::dedicated`). The lowest bit is a signal,
+    /// see `wake::SIGNALS`.
     pub(crate) returning: AtomicPtr<Parcel>,
 }
 
@@ -139,14 +143,18 @@ pub(crate) struct KernelThreadStorage {
     pub(super) pool_tls_block: OnceLock<TlsBlock>,
 }
 
-/// Fields that the owner writes whenever it leaves one piece of code for another. They have cache
-/// lines of their own, because threads that fork, wake or steal read the other fields all the time.
+/// Fields that the owner writes whenever it leaves one piece of code for another. Other kernel
+/// threads write some of them, rarely. They have cache lines of their own, because threads that
+/// fork, wake or steal read the other fields all the time.
 pub(crate) struct PerSwitch {
-    /// Which thread may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`.
+    /// Which thread may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`. A
+    /// kernel thread that seizes the worker writes it too.
     pub(super) gate: AtomicU32,
-    /// The number of ULTs that were started or adopted here and have not ended.
+    /// The number of ULTs that were started or adopted here and have not ended. Any kernel thread
+    /// that moves a context from here, or to here, changes it.
     pub(super) hosting: AtomicI32,
-    /// Whether other threads than the running one are suspended here, as of the last switch.
+    /// Whether other threads than the running one are suspended here, as of the last switch. A
+    /// kernel thread that has seized the worker clears it.
     pub(super) suspended: AtomicBool,
     /// Whether a context waits behind the running code that goes before it, for the stall monitor.
     pub(crate) urgency: Urgency,
@@ -156,8 +164,9 @@ pub(crate) struct PerSwitch {
     pub(super) switches: AtomicU64,
 }
 
-// SAFETY: only the worker's own kernel thread touches the fields in `WorkerOwn` (`Worker::own`);
-// the rest is atomic.
+// SAFETY: only the kernel thread that holds the gate touches the fields in `WorkerOwn`. In program
+// code the worker's own kernel thread uses those that no hand-off changes (`Worker::own`). The rest
+// is atomic.
 unsafe impl Sync for Worker {}
 
 // SAFETY: as above; a record is handed to its kernel thread before that thread uses it.
@@ -273,9 +282,9 @@ impl Worker {
         unsafe { &raw const (*self.own.get()).mode }
     }
 
-    /// The TLS block with which the kernel thread was made. Any thread, also in a signal handler. It
-    /// is the answer of [`WorkerTls::original`](super::own::WorkerTls::original), which a hand-off
-    /// changes in two steps while the worker's program code runs.
+    /// The TLS block with which the kernel thread was made. Any thread, also in a signal handler.
+    /// It is the answer of [`WorkerTls::original`](super::own::WorkerTls::original), which a
+    /// hand-off changes in two steps while the worker's program code runs.
     pub(crate) fn native_tls_block(&self) -> Option<&'static TlsBlock> {
         // ORDERING: Acquire, pairs with the Release in `registry::adopt`.
         // SAFETY: null or a record. That of a kernel thread of the pool is in its worker, and
@@ -286,7 +295,9 @@ impl Worker {
     /// The owner's part.
     ///
     /// # Safety
-    /// Only on the worker's own kernel thread. The result must not be kept across a switch.
+    /// Only for the kernel thread that holds the gate: the worker's own one in its scheduler, or
+    /// another one that has seized the worker. In program code the worker's own kernel thread may
+    /// use the fields that no hand-off changes. The result must not be kept across a switch.
     #[inline(always)]
     pub(crate) unsafe fn own(&self) -> *mut WorkerOwn {
         self.own.get()
