@@ -2,9 +2,11 @@
 //!
 //! The data are split by the threads that may access them:
 //! * outboxes: a lock each; senders and the engine;
-//! * orders and transfers: a lock each; callers and the engine;
+//! * orders, transfers and spare packets (`pool`): a lock each; callers and the engine;
+//! * the thread for progress (`napping`): a lock; the callers of `open` and `stop`;
 //! * counters: atomic;
 //! * handlers: written before the bridge is open;
+//! * configuration, settings and `reach`: written before threads share the bridge;
 //! * the engine itself: only the thread inside the [`Gate`](crate::gate::Gate).
 
 mod counts;
@@ -94,7 +96,7 @@ pub struct Bridge {
     engine: Gated<Engine>,
     pub(crate) counts: BridgeCounts,
     napping: Mutex<Option<Napping>>,
-    /// Ranks whose memory is reached without them.
+    /// Direct copies to and from ranks of this machine.
     pub(crate) reach: Reach,
 }
 
@@ -204,7 +206,7 @@ impl Bridge {
     }
 
     /// Puts a frame into the outbox of `to`. `counter` counts it before another thread can see it.
-    /// Says whether a packet that takes no more waits there.
+    /// Returns true if a full packet is waiting there.
     pub(crate) fn push(
         &self,
         to: u32,
@@ -219,8 +221,8 @@ impl Bridge {
         })
     }
 
-    /// Does no message wait for `to`? The answer takes into account all messages that the calling
-    /// thread has left there, and all messages of other threads that it has heard of.
+    /// Does no message wait for `to`? The answer includes the messages that the calling thread has
+    /// put there. It includes those of another thread if their `push` happened before this call.
     pub(crate) fn has_nothing_for(&self, to: u32) -> bool {
         self.outboxes.has_nothing_for(to)
     }
@@ -291,7 +293,7 @@ impl Bridge {
     }
 
     /// Something went wrong that no call can return: tells the user's function, or ends all ranks.
-    /// Gives `code`.
+    /// If the bridge has failed or finished before, only returns. The result is `code`.
     pub(crate) fn fail(&self, code: i32, why: &str) -> i32 {
         // ORDERING: Relaxed; the state alone matters.
         if self.state.swap(DEAD, Relaxed) == DEAD {

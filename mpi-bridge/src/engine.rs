@@ -1,7 +1,10 @@
-//! One look at everything: packets out, completions in, handlers, collective operations.
+//! The engine moves packets and blocks, and calls handlers.
 //!
-//! Only the thread inside the bridge's gate is here, so that this is sequential code. A look first
-//! sends what waits, then takes what has completed and calls handlers, then sends what they left.
+//! A *look* is one progress pass. It sends the packets that wait, takes what has completed from the
+//! fabric, and calls handlers. It then takes a step of the current collective operation, and sends
+//! what the handlers left. Only the thread inside the bridge's gate runs this code, so it is
+//! sequential.
+//!
 //! `engine/ring.rs` has the packets that come in, `engine/outgoing.rs` those that go out.
 //! `engine/frames.rs` says what each frame does, `engine/blocks.rs` moves large blocks,
 //! `engine/collective.rs` drives the waves.
@@ -68,25 +71,25 @@ pub struct Engine {
     taken: TakenIn,
     blocks: BlockTransfers,
     collective: CollectiveQueue,
-    /// Nothing but what others wait for is sent any more.
+    /// No packet that only returns credits is sent any more.
     closing: bool,
 }
 
-/// What looks have taken from the fabric, and what they leave for the next look. Every part of the
-/// engine writes it.
+/// What a look has taken from the fabric and has to handle. Every part of the engine writes it.
 #[derive(Default)]
 struct TakenIn {
-    /// What this look has found.
+    /// The number of things that this look has done or found.
     events: usize,
-    /// Packets received, of both kinds.
+    /// Frame and credit packets received, in all looks.
     received: u64,
     /// Completions that this look handles; empty between looks.
     completions: Vec<Completion>,
     /// Packets that have come without a reception; empty between looks.
     arrivals: Vec<(u32, Packet)>,
-    /// Completions that may run callbacks, for the next look.
+    /// Completions that may run callbacks. The look that took them handles them; after a `hurry`,
+    /// the next look does.
     late: VecDeque<Token>,
-    /// Ranks from which packets have come, for the next look.
+    /// Ranks from which packets of frames have come. Handled like `late`.
     ripe: VecDeque<u32>,
 }
 
@@ -117,9 +120,9 @@ impl Engine {
         self.ring.open(&mut *self.fabric, packets)
     }
 
-    /// Takes up what callers have brought. It runs no callback, as callers of `send` may hold locks
-    /// that callbacks take. Where packets wait for credits it looks for credits, and leaves the
-    /// rest of what comes to the next look.
+    /// Carries out the orders of callers, and sends the packets that wait. It runs no callback,
+    /// because callers of `send` may hold locks that callbacks take. If packets wait for credits,
+    /// it also takes in what has come, for the credits. The next look handles the rest.
     pub fn hurry(&mut self, bridge: &Bridge) -> Result<usize, Broken> {
         self.taken.events = 0;
         self.orders(bridge)?;
@@ -198,8 +201,8 @@ impl Engine {
         Ok(true)
     }
 
-    /// Sends a message that is not in an outbox, if nothing is before it and it may leave now. It
-    /// fits into a packet.
+    /// Sends a message past the outbox of `to`. False if a message waits in that outbox, if no
+    /// credit is left, or if the message does not fit into a packet.
     pub fn send_at_once(
         &mut self,
         bridge: &Bridge,
@@ -250,7 +253,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes what has completed from the fabric, as far as no callback has to run.
+    /// Takes all packets and completions from the fabric. It runs no callback: packets of frames
+    /// are noted in `ripe`, and completions that may run one in `late`.
     fn take_in(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         let mut arrivals = core::mem::take(&mut self.taken.arrivals);
         let ring = &mut self.ring;

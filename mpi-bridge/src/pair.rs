@@ -63,7 +63,7 @@ pub struct Outbox {
 impl Outbox {
     /// Adds a message. `must`: even if more waits than senders may queue (answers given by
     /// handlers, the bridge's own frames). `fresh` makes an empty packet. The frame must fit
-    /// into one. Says whether a packet that takes no more waits.
+    /// into one. Returns true if a full packet is waiting.
     pub fn push(
         &mut self,
         frame: &PacketFrame<'_>,

@@ -1,7 +1,7 @@
 //! Transfers that this rank has begun: blocks, puts and gets, numbered by tickets.
 //!
-//! A ticket is also the tag of the block's MPI messages, so that no two transfers of one rank that
-//! are under way share a tag.
+//! The tag of a transfer's MPI messages is made from its ticket, so that no two transfers of one
+//! rank that are under way share a tag.
 
 use crate::table::Done;
 

@@ -28,7 +28,7 @@ pub mod code {
     pub const TOO_LARGE: i32 = -3;
     /// An MPI call failed.
     pub const MPI: i32 = -4;
-    /// Not the bridge of the MPI that started the program.
+    /// The bridge was built for another MPI than the one that started the program.
     pub const LAUNCHER: i32 = -5;
     /// MPI does not grant the thread level.
     pub const THREADS: i32 = -6;
@@ -62,10 +62,10 @@ pub type FailedFn = unsafe extern "C" fn(context: *mut c_void, code: c_int, text
 pub type AllowFn =
     unsafe extern "C" fn(context: *mut c_void, rank: u32, address: u64, bytes: u64, write: c_int) -> c_int;
 
-/// Whom to tell that an operation has ended.
+/// The function that is called when an operation has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
-    /// The function, if anybody wants to know.
+    /// The function, or `None` for no call.
     pub call: Option<DoneFn>,
     /// Its first argument.
     pub context: *mut c_void,
@@ -79,7 +79,7 @@ impl Done {
     /// No function is called.
     pub const NOBODY: Done = Done { call: None, context: core::ptr::null_mut() };
 
-    /// Tells.
+    /// Calls the function, if there is one, with `status`: a value of [`code`].
     pub fn notify(self, status: i32) {
         if let Some(call) = self.call {
             // SAFETY: the caller of the operation gave the function with its argument; each is
@@ -93,9 +93,9 @@ impl Done {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
-    /// A name for messages.
+    /// The name that error messages give.
     pub name: *const c_char,
-    /// What all ranks must have alike.
+    /// A number that must be the same on all ranks.
     pub hash: u64,
 }
 
@@ -163,7 +163,7 @@ pub struct BridgeBlock {
     pub from: *const c_void,
     /// Bytes.
     pub bytes: u64,
-    /// Whom to tell.
+    /// The function that is called when the block is done.
     pub done: Option<DoneFn>,
     /// Its first argument.
     pub context: *mut c_void,
@@ -185,7 +185,7 @@ pub struct Arrival {
 #[repr(C)]
 #[derive(Debug)]
 pub struct BridgeMessage {
-    /// Whose it is.
+    /// The bridge that received it.
     pub bridge: *const crate::bridge::Bridge,
     /// Start, aligned to 16.
     pub bytes: *const c_void,

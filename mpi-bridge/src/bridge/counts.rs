@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What has happened so far. Only sums; nothing is published through them except where
-/// `engine::collective` says so.
+/// What has happened so far. No other data are published through these sums. Waves read them too;
+/// `Engine::collectives` says why Relaxed is enough there.
 #[derive(Default)]
 pub(crate) struct BridgeCounts {
     /// Messages that were left in an outbox.

@@ -4,11 +4,11 @@ use crate::gate::Gate;
 use std::cell::{Cell, UnsafeCell};
 
 thread_local! {
-    /// Whether this thread is inside the gate, and therefore perhaps in a callback.
+    /// Whether this thread is inside [`Entered::work`], and therefore perhaps in a callback.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread is at work inside a gate, in a callback.
+/// Whether the calling thread is inside [`Entered::work`]: so it is if it runs a callback.
 pub(super) fn is_inside() -> bool {
     INSIDE.get()
 }

@@ -12,7 +12,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// it.
 pub(super) struct FlaggedList<T> {
     list: Mutex<Vec<T>>,
-    /// Something is in the list, or will be.
+    /// Something was put since the flag was taken down. It may already have been taken.
     any: AtomicBool,
 }
 
@@ -33,8 +33,9 @@ impl<T> FlaggedList<T> {
     /// Takes the flag down, and says whether it was up. Only the thread inside the gate does.
     fn take_flag(&self) -> bool {
         // ORDERING: Relaxed, as where it is set, in `put`: the gate and the list's lock publish.
-        // Taking it down before the list is taken loses nothing: who sets it later has listed
-        // later. The load alone is the usual case, and free.
+        // It is taken down before the list is taken, so no item is lost: an item is listed before
+        // its flag is set. A flag set after the list was taken costs one look at an empty list. The
+        // load alone is the usual case, and free.
         self.any.load(Relaxed) && self.any.swap(false, Relaxed)
     }
 

@@ -49,9 +49,9 @@ impl Bridge {
         if full || flags & crate::table::MORE == 0 { self.hurry() } else { Ok(()) }
     }
 
-    /// Sends a message if no thread is inside the gate: past the outbox or, if something waits
-    /// there or the message may not leave now, by way of it. `None`: the caller leaves the message
-    /// in the outbox, and asks the engine to take it up.
+    /// Sends a message if no thread is inside the gate. The message goes past the outbox if nothing
+    /// waits there and a credit is left; otherwise it is put there. `None`: nothing was done,
+    /// because a thread is inside the gate, or the caller is in a callback.
     fn send_at_once(&self, to: u32, frame: &PacketFrame<'_>) -> Option<BridgeAnswer> {
         if Self::in_callback() {
             return None;

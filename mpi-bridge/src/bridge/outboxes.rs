@@ -17,7 +17,7 @@ struct Padded<T>(T);
 #[derive(Default)]
 struct WaitingMessages {
     outbox: Mutex<Outbox>,
-    /// Something does. Stored under the lock.
+    /// Whether a message waits. Stored under the lock.
     any: AtomicBool,
 }
 
@@ -35,7 +35,7 @@ impl Outboxes {
     }
 
     /// Puts a frame into the outbox of `to`. `counter` counts it before another thread can see it.
-    /// Says whether a packet that takes no more waits there.
+    /// Returns true if a full packet is waiting there.
     pub(super) fn push(
         &self,
         to: u32,
@@ -61,12 +61,11 @@ impl Outboxes {
         Ok(full)
     }
 
-    /// Does no message wait for `to`? The answer takes into account all messages that the calling
-    /// thread has left there, and all messages of other threads that it has heard of.
+    /// Does no message wait for `to`? The answer includes the messages that the calling thread has
+    /// put there. It includes those of another thread if their `push` happened before this call.
     pub(super) fn has_nothing_for(&self, to: u32) -> bool {
-        // ORDERING: Relaxed; a thread that has left a message, or has heard of one from the thread
-        // that left it, reads the value stored for that message, or a newer one. Nothing is read
-        // through it.
+        // ORDERING: Relaxed; if a `push` happened before this load, the load reads the value that
+        // this `push` stored, or a newer one. Nothing is read through it.
         !self.of_rank[to as usize].0.any.load(Relaxed)
     }
 

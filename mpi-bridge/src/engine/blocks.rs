@@ -1,11 +1,12 @@
 //! Large blocks: straight from the sender's memory into the receiver's.
 //!
 //! The rank that begins a transfer numbers it (its *ticket*). A block (or put) goes out at once,
-//! with the ticket as tag, while its announcement travels in a packet. At most `flights` transfers
-//! are under way to one rank. So MPI keeps at most as many small ones for a receiver that has not
-//! asked for them yet. A get posts its reception first and then asks. The receiver of a block says
-//! `Ended` when it has it. A refused block is still received, piece by piece into a buffer of its
-//! own, because MPI has no way to turn it away. Small puts and gets travel inside packets.
+//! while its announcement travels in a packet. The tag of its messages is twice the ticket, and one
+//! more for a get. At most `flights` transfers with one rank are under way, gets included. So MPI
+//! keeps at most as many small ones for a receiver that has not asked for them yet. A get posts its
+//! reception first and then asks. The receiver of a block says `Ended` when it has it. A refused
+//! block is still received, piece by piece into a buffer of its own, because MPI has no way to turn
+//! it away. Small puts travel inside packets, and so does the answer to a small get.
 //!
 //! Rejected:
 //! * Waiting for the receiver's word before a block is sent: half a round trip more for each, and

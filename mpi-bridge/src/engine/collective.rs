@@ -60,16 +60,16 @@ impl CollectiveQueue {
 }
 
 impl Engine {
-    /// Lets waves rise as long as this rank is ready for them. A rank alone passes one wave per
-    /// look, so that a quiescence that is not reached does not keep the look from ending.
+    /// Takes one step of the current wave, if this rank is ready for it. A look takes no second
+    /// step, so that a quiescence that is not reached does not keep the look from ending.
     pub(super) fn collectives(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         if !self.collective.is_ready() {
             return Ok(());
         }
         let c = &bridge.counts;
-        // ORDERING: Relaxed; a wave needs each counter to be no older than the wave itself. What
-        // this rank's idle threads did before is ordered by `idle`; what is sent meanwhile makes
-        // the sums of the next wave differ.
+        // ORDERING: Relaxed; a wave needs each counter to be no older than the wave itself. `idle`
+        // orders what the threads of this rank did before they became idle. A message that is sent
+        // meanwhile makes the sums of the next wave differ.
         let (sent, handled) =
             (c.sent() + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
         match self.collective.waves.ready(sent, handled) {
@@ -83,7 +83,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The verdict on the current wave is here: tells the children, and ends the operation.
+    /// The verdict on the current wave is here: tells the children, and ends the operation if it
+    /// `ends`.
     pub(super) fn verdict(&mut self, bridge: &Bridge, ends: bool) -> Result<(), Broken> {
         self.taken.events += 1;
         for child in self.collective.waves.children() {

@@ -13,7 +13,7 @@ pub(super) struct OutgoingPackets {
     pub(super) waiting: VecDeque<u32>,
     /// Ranks to which this one owes credits, and which may need a packet that returns them.
     owing: Vec<u32>,
-    /// Packets sent to each rank, of both kinds.
+    /// Frame and credit packets sent to each rank.
     sent_to: Vec<u64>,
 }
 
@@ -67,7 +67,7 @@ impl OutgoingPackets {
         self.sending.is_empty()
     }
 
-    /// Packets sent to each rank, of both kinds.
+    /// Frame and credit packets sent to each rank.
     pub(super) fn sent_to(&self) -> &[u64] {
         &self.sent_to
     }

@@ -40,8 +40,8 @@ impl PacketRing {
         Ok(())
     }
 
-    /// The packet of `length` bytes that was received at a place of the ring. The place is filled
-    /// again when what hurries is done.
+    /// The packet of `length` bytes that was received at a place of the ring. A spare packet takes
+    /// its place at once; [`Self::refill`] posts the reception.
     pub(super) fn take(&mut self, at: u32, length: usize, fresh: impl FnOnce() -> Packet) -> Packet {
         let spare = self.spare(fresh);
         let mut packet = core::mem::replace(&mut self.posted[at as usize], spare);
@@ -55,8 +55,8 @@ impl PacketRing {
         self.spare.pop().unwrap_or_else(fresh)
     }
 
-    /// Keeps a packet for the ring, or for sending; that needs no lock. Gives it back if as many
-    /// are kept as the ring has places.
+    /// Keeps a packet for later receptions and sends, without a lock. Gives it back if as many
+    /// packets are kept as the ring has places.
     pub(super) fn put_aside(&mut self, packet: Packet) -> Option<Packet> {
         if self.spare.len() < self.posted.len() {
             self.spare.push(packet);
