@@ -68,16 +68,16 @@ pub struct Engine {
     channels: Vec<Channel>,
     ring: PacketRing,
     outgoing: OutgoingPackets,
-    taken: TakenIn,
+    findings: PassFindings,
     blocks: BlockTransfers,
     collective: CollectiveQueue,
     /// No packet that only returns credits is sent any more.
     closing: bool,
 }
 
-/// What a look has taken from the fabric and has to handle. Every part of the engine writes it.
+/// What a look has found at the fabric and has to handle. Every part of the engine writes it.
 #[derive(Default)]
-struct TakenIn {
+struct PassFindings {
     /// The number of things that this look has done or found.
     events: usize,
     /// Frame and credit packets received, in all looks.
@@ -107,7 +107,7 @@ impl Engine {
             channels: (0..ranks).map(|_| Channel::new(&settings.limits)).collect(),
             ring: PacketRing::default(),
             outgoing: OutgoingPackets::new(ranks),
-            taken: TakenIn::default(),
+            findings: PassFindings::default(),
             blocks: BlockTransfers::new(),
             collective: CollectiveQueue::new(rank, ranks),
             closing: false,
@@ -124,7 +124,7 @@ impl Engine {
     /// because callers of `send` may hold locks that callbacks take. If packets wait for credits,
     /// it also takes in what has come, for the credits. The next look handles the rest.
     pub fn hurry(&mut self, bridge: &Bridge) -> Result<usize, Broken> {
-        self.taken.events = 0;
+        self.findings.events = 0;
         self.orders(bridge)?;
         self.send_waiting(bridge)?;
         if !self.outgoing.waiting.is_empty() {
@@ -132,20 +132,20 @@ impl Engine {
             self.send_waiting(bridge)?;
             self.ring.refill(&mut *self.fabric)?;
         }
-        Ok(self.taken.events)
+        Ok(self.findings.events)
     }
 
     /// A whole look. Gives the number of things that happened.
     pub fn look(&mut self, bridge: &Bridge) -> Result<usize, Broken> {
-        self.taken.events = 0;
+        self.findings.events = 0;
         count_inside(&bridge.counts.polls, 1);
         self.orders(bridge)?;
         self.send_waiting(bridge)?;
         self.take_in(bridge)?;
         // The usual look of a waiting thread finds nothing. What `hurry` has left is in the lists.
-        if self.taken.events == 0
-            && self.taken.ripe.is_empty()
-            && self.taken.late.is_empty()
+        if self.findings.events == 0
+            && self.findings.ripe.is_empty()
+            && self.findings.late.is_empty()
             && self.collective.is_at_rest()
         {
             return Ok(0);
@@ -153,18 +153,18 @@ impl Engine {
         self.handle_ripe(bridge)?;
         self.complete_late(bridge)?;
         self.collectives(bridge)?;
-        if self.taken.events > 0 {
+        if self.findings.events > 0 {
             self.orders(bridge)?;
             self.send_waiting(bridge)?;
             self.return_credits(bridge)?;
             self.ring.refill(&mut *self.fabric)?;
         }
-        Ok(self.taken.events)
+        Ok(self.findings.events)
     }
 
     fn orders(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         for order in bridge.take_orders() {
-            self.taken.events += 1;
+            self.findings.events += 1;
             match order {
                 EngineOrder::Start(ticket) => self.start(bridge, ticket)?,
                 EngineOrder::Accept { arrival, into, done } => self.accept(arrival, into, done)?,
@@ -225,7 +225,7 @@ impl Engine {
     }
 
     fn ship(&mut self, bridge: &Bridge, to: u32, packet: Packet) -> Result<(), Broken> {
-        self.taken.events += 1;
+        self.findings.events += 1;
         count_inside(&bridge.counts.packets_sent, 1);
         if let Some(packet) = self.outgoing.ship(&mut *self.fabric, to, packet)? {
             self.put_aside(bridge, packet);
@@ -256,17 +256,17 @@ impl Engine {
     /// Takes all packets and completions from the fabric. It runs no callback: packets of frames
     /// are noted in `ripe`, and completions that may run one in `late`.
     fn take_in(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        let mut arrivals = core::mem::take(&mut self.taken.arrivals);
+        let mut arrivals = core::mem::take(&mut self.findings.arrivals);
         let ring = &mut self.ring;
         self.fabric.arrivals(&mut || ring.spare(|| bridge.fresh()), &mut arrivals)?;
-        self.taken.events += arrivals.len();
+        self.findings.events += arrivals.len();
         arrivals.drain(..).try_for_each(|(source, packet)| self.arrived(bridge, source, packet))?;
-        self.taken.arrivals = arrivals;
-        let mut list = core::mem::take(&mut self.taken.completions);
+        self.findings.arrivals = arrivals;
+        let mut list = core::mem::take(&mut self.findings.completions);
         self.fabric.poll(&mut list)?;
-        self.taken.events += list.len();
+        self.findings.events += list.len();
         let outcome = list.drain(..).try_for_each(|c| self.complete(bridge, c));
-        self.taken.completions = list;
+        self.findings.completions = list;
         outcome
     }
 
@@ -287,7 +287,7 @@ impl Engine {
                 Ok(())
             }
             Token::Transfer(_) | Token::Incoming(_) => {
-                self.taken.late.push_back(token);
+                self.findings.late.push_back(token);
                 Ok(())
             }
             Token::Served => {
@@ -300,8 +300,8 @@ impl Engine {
     /// Handles the completions that may run callbacks. The end of one transfer may start another
     /// that completes at once, so the list may grow meanwhile.
     fn complete_late(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        while let Some(token) = self.taken.late.pop_front() {
-            self.taken.events += 1;
+        while let Some(token) = self.findings.late.pop_front() {
+            self.findings.events += 1;
             match token {
                 Token::Transfer(ticket) => self.transferred(bridge, ticket)?,
                 Token::Incoming(at) => self.received_piece(bridge, at)?,
@@ -313,20 +313,20 @@ impl Engine {
 
     /// A packet is here: counts the credits it brings.
     fn arrived(&mut self, bridge: &Bridge, source: u32, packet: Packet) -> Result<(), Broken> {
-        self.taken.received += 1;
+        self.findings.received += 1;
         count_inside(&bridge.counts.packets_received, 1);
         let arrived = self.channels[source as usize].arrive(packet, &self.settings.limits);
         match arrived.map_err(|v| broken(source, v))? {
             Some(packet) => self.put_aside(bridge, packet),
-            None if self.taken.ripe.back() == Some(&source) => {}
-            None => self.taken.ripe.push_back(source),
+            None if self.findings.ripe.back() == Some(&source) => {}
+            None => self.findings.ripe.push_back(source),
         }
         Ok(())
     }
 
     /// Handles the packets whose turn it is.
     fn handle_ripe(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        while let Some(source) = self.taken.ripe.pop_front() {
+        while let Some(source) = self.findings.ripe.pop_front() {
             while let Some(packet) = self.channels[source as usize].take_next() {
                 self.handle(bridge, source, &packet)?;
                 self.channels[source as usize].handled();
@@ -366,7 +366,7 @@ impl Engine {
                 poll_policy.after(events);
             }
             let expected = self.fabric.complete(self.outgoing.sent_to())?;
-            while self.taken.received < expected || !self.outgoing.is_empty() {
+            while self.findings.received < expected || !self.outgoing.is_empty() {
                 let events = self.look(bridge)?;
                 poll_policy.after(events);
             }

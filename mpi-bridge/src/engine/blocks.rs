@@ -131,7 +131,7 @@ impl Engine {
                     {
                         // Done at once; it still counts as a completion, so that callbacks keep to
                         // the look.
-                        self.taken.late.push_back(Token::Transfer(ticket));
+                        self.findings.late.push_back(Token::Transfer(ticket));
                     }
                     _ => {}
                 }

@@ -86,7 +86,7 @@ impl Engine {
     /// The verdict on the current wave is here: tells the children, and ends the operation if it
     /// `ends`.
     pub(super) fn verdict(&mut self, bridge: &Bridge, ends: bool) -> Result<(), Broken> {
-        self.taken.events += 1;
+        self.findings.events += 1;
         for child in self.collective.waves.children() {
             own(bridge, child, &PacketFrame::plain(Verb::Down, u16::from(ends), 0));
         }

@@ -11,7 +11,7 @@ impl Engine {
     pub(super) fn handle(&mut self, bridge: &Bridge, source: u32, packet: &Packet) -> Result<(), Broken> {
         for frame in packet.frames() {
             let frame = frame.ok_or_else(|| Broken(format!("a frame from rank {source} makes no sense")))?;
-            self.taken.events += 1;
+            self.findings.events += 1;
             match frame.verb {
                 Verb::Message => message(bridge, source, &frame),
                 Verb::Put => self.put(bridge, source, &frame)?,
