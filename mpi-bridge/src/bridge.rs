@@ -52,14 +52,14 @@ pub struct BridgeSettings {
     /// Transfers to or from one rank at the same time; the others wait.
     pub flights: u32,
     /// Receptions of packets that are begun in advance.
-    pub ring: u32,
+    pub posted_receives: u32,
 }
 
 impl BridgeSettings {
     /// What is used with MPI.
     pub fn new(ranks: u32, config: &BridgeConfig) -> Self {
         let limits = PairLimits::new(ranks, config.window, config.queue_kib as usize * 1024);
-        Self { limits, chunk: 1 << 30, flights: 16, ring: 8 }
+        Self { limits, chunk: 1 << 30, flights: 16, posted_receives: 8 }
     }
 }
 

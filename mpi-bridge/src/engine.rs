@@ -5,8 +5,8 @@
 //! what the handlers left. Only the thread inside the bridge's gate runs this code, so it is
 //! sequential.
 //!
-//! `engine/ring.rs` has the packets that come in, `engine/outgoing.rs` those that go out.
-//! `engine/frames.rs` says what each frame does, `engine/blocks.rs` moves large blocks,
+//! `engine/posted_receives.rs` has the packets that come in, `engine/outgoing.rs` those that go
+//! out. `engine/frames.rs` says what each frame does, `engine/blocks.rs` moves large blocks,
 //! `engine/collective.rs` drives the waves.
 //!
 //! Rejected: MPI calls from every thread under MPI_THREAD_MULTIPLE (slower for all by MPI's own
@@ -16,7 +16,7 @@ mod blocks;
 mod collective;
 mod frames;
 mod outgoing;
-mod ring;
+mod posted_receives;
 mod tokens;
 
 use crate::bridge::{Bridge, BridgeSettings, count_inside};
@@ -28,7 +28,7 @@ use crate::wave::WaveOperation;
 use blocks::BlockTransfers;
 use collective::{CollectivePending, CollectiveQueue};
 use outgoing::OutgoingPackets;
-use ring::PacketRing;
+use posted_receives::PostedReceives;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use tokens::Token;
@@ -66,7 +66,7 @@ pub struct Engine {
     fabric: Box<dyn Fabric>,
     settings: BridgeSettings,
     channels: Vec<Channel>,
-    ring: PacketRing,
+    posted_receives: PostedReceives,
     outgoing: OutgoingPackets,
     findings: PassFindings,
     blocks: BlockTransfers,
@@ -105,7 +105,7 @@ impl Engine {
             fabric,
             settings: *settings,
             channels: (0..ranks).map(|_| Channel::new(&settings.limits)).collect(),
-            ring: PacketRing::default(),
+            posted_receives: PostedReceives::default(),
             outgoing: OutgoingPackets::new(ranks),
             findings: PassFindings::default(),
             blocks: BlockTransfers::new(),
@@ -116,8 +116,8 @@ impl Engine {
 
     /// Begins to receive packets.
     pub fn open(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        let packets = (0..self.settings.ring).map(|_| bridge.fresh()).collect();
-        self.ring.open(&mut *self.fabric, packets)
+        let packets = (0..self.settings.posted_receives).map(|_| bridge.fresh()).collect();
+        self.posted_receives.open(&mut *self.fabric, packets)
     }
 
     /// Carries out the orders of callers, and sends the packets that wait. It runs no callback,
@@ -130,7 +130,7 @@ impl Engine {
         if !self.outgoing.waiting.is_empty() {
             self.take_in(bridge)?;
             self.send_waiting(bridge)?;
-            self.ring.refill(&mut *self.fabric)?;
+            self.posted_receives.refill(&mut *self.fabric)?;
         }
         Ok(self.findings.events)
     }
@@ -157,7 +157,7 @@ impl Engine {
             self.orders(bridge)?;
             self.send_waiting(bridge)?;
             self.return_credits(bridge)?;
-            self.ring.refill(&mut *self.fabric)?;
+            self.posted_receives.refill(&mut *self.fabric)?;
         }
         Ok(self.findings.events)
     }
@@ -212,7 +212,7 @@ impl Engine {
         if !self.channels[to as usize].may_send() || !bridge.has_nothing_for(to) {
             return Ok(false);
         }
-        let mut packet = self.ring.spare(|| bridge.fresh());
+        let mut packet = self.posted_receives.spare(|| bridge.fresh());
         packet.clear();
         if !packet.append(frame, self.settings.limits.packet) {
             self.put_aside(bridge, packet);
@@ -257,8 +257,8 @@ impl Engine {
     /// are noted in `ripe`, and completions that may run one in `late`.
     fn take_in(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         let mut arrivals = core::mem::take(&mut self.findings.arrivals);
-        let ring = &mut self.ring;
-        self.fabric.arrivals(&mut || ring.spare(|| bridge.fresh()), &mut arrivals)?;
+        let receives = &mut self.posted_receives;
+        self.fabric.arrivals(&mut || receives.spare(|| bridge.fresh()), &mut arrivals)?;
         self.findings.events += arrivals.len();
         arrivals.drain(..).try_for_each(|(source, packet)| self.arrived(bridge, source, packet))?;
         self.findings.arrivals = arrivals;
@@ -274,12 +274,12 @@ impl Engine {
         let token =
             Token::unpack(completion.token).ok_or_else(|| Broken("a completion of nothing".into()))?;
         match token {
-            Token::Ring(_) if completion.outcome == FabricOutcome::Cancelled => {
-                self.ring.note_cancelled();
+            Token::PostedReceive(_) if completion.outcome == FabricOutcome::Cancelled => {
+                self.posted_receives.note_cancelled();
                 Ok(())
             }
-            Token::Ring(at) => {
-                let packet = self.ring.take(at, completion.length, || bridge.fresh());
+            Token::PostedReceive(at) => {
+                let packet = self.posted_receives.take(at, completion.length, || bridge.fresh());
                 self.arrived(bridge, completion.source, packet)
             }
             Token::Sent(at) => {
@@ -305,7 +305,7 @@ impl Engine {
             match token {
                 Token::Transfer(ticket) => self.transferred(bridge, ticket)?,
                 Token::Incoming(at) => self.received_piece(bridge, at)?,
-                Token::Ring(_) | Token::Sent(_) | Token::Served => {}
+                Token::PostedReceive(_) | Token::Sent(_) | Token::Served => {}
             }
         }
         Ok(())
@@ -339,9 +339,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps a packet in the ring, or else in the bridge.
+    /// Keeps a packet for later receptions and sends, or else in the bridge's pool.
     fn put_aside(&mut self, bridge: &Bridge, packet: Packet) {
-        if let Some(packet) = self.ring.put_aside(packet) {
+        if let Some(packet) = self.posted_receives.put_aside(packet) {
             bridge.recycle(packet);
         }
     }
@@ -370,8 +370,8 @@ impl Engine {
                 let events = self.look(bridge)?;
                 poll_policy.after(events);
             }
-            self.ring.cancel(&mut *self.fabric)?;
-            while !self.ring.has_ended() {
+            self.posted_receives.cancel(&mut *self.fabric)?;
+            while !self.posted_receives.has_ended() {
                 self.take_in(bridge)?;
             }
         }

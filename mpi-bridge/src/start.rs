@@ -65,7 +65,8 @@ fn hash_file(path: &str) -> Result<u64, String> {
 /// What all ranks must have alike, with the words for a difference.
 fn identities(config: &BridgeConfig, settings: &BridgeSettings) -> Result<Vec<(String, u64)>, String> {
     let l = settings.limits;
-    let sizes = format!("{ABI} {FORMAT} {} {} {} {}", l.packet, l.window, settings.chunk, settings.ring);
+    let sizes =
+        format!("{ABI} {FORMAT} {} {} {} {}", l.packet, l.window, settings.chunk, settings.posted_receives);
     let mut all = vec![
         ("different versions or settings of the bridge".to_string(), hash(0, sizes.as_bytes())),
         ("a different executable".to_string(), hash_file("/proc/self/exe")?),

@@ -26,7 +26,7 @@ const SMALL: BridgeSettings = BridgeSettings {
     limits: PairLimits { packet: 4096, batch: 512, queue: 2048, window: 4 },
     chunk: 1000,
     flights: 3,
-    ring: 3,
+    posted_receives: 3,
 };
 
 fn behaviour(seed: u64) -> Behaviour {

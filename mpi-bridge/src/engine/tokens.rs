@@ -3,8 +3,8 @@
 /// What a completion belongs to; packed into a fabric's token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// Reception of a packet in this place of the ring.
-    Ring(u32),
+    /// Reception of a packet at this place of `PostedReceives`.
+    PostedReceive(u32),
     /// Sending of this packet.
     Sent(u32),
     /// A piece of a transfer begun here.
@@ -18,7 +18,7 @@ pub(super) enum Token {
 impl Token {
     pub(super) fn pack(self) -> u64 {
         let (kind, index) = match self {
-            Token::Ring(i) => (0, i),
+            Token::PostedReceive(i) => (0, i),
             Token::Sent(i) => (1, i),
             Token::Transfer(i) => (2, i),
             Token::Incoming(i) => (3, i),
@@ -30,7 +30,7 @@ impl Token {
     pub(super) fn unpack(token: u64) -> Option<Token> {
         let index = token as u32;
         Some(match token >> 32 {
-            0 => Token::Ring(index),
+            0 => Token::PostedReceive(index),
             1 => Token::Sent(index),
             2 => Token::Transfer(index),
             3 => Token::Incoming(index),

@@ -6,18 +6,18 @@ use crate::packet::Packet;
 
 /// The packets into which the fabric receives. Only the engine writes it.
 #[derive(Default)]
-pub(super) struct PacketRing {
-    /// Packets posted for reception.
+pub(super) struct PostedReceives {
+    /// A packet for each place. The fabric receives into those whose reception is posted.
     posted: Vec<Packet>,
-    /// Places of the ring that are not posted.
+    /// Places without a posted reception.
     bare: Vec<u32>,
-    /// Packets for the ring.
+    /// Packets for later receptions and sends.
     spare: Vec<Packet>,
-    /// Places of the ring whose reception was cancelled at the end.
+    /// How many receptions were cancelled at the end.
     cancelled: usize,
 }
 
-impl PacketRing {
+impl PostedReceives {
     /// Begins to receive into `packets`.
     pub(super) fn open(&mut self, fabric: &mut dyn Fabric, packets: Vec<Packet>) -> Result<(), Broken> {
         self.posted = packets;
@@ -27,9 +27,9 @@ impl PacketRing {
     fn post(&mut self, fabric: &mut dyn Fabric, at: u32) -> Result<(), Broken> {
         let packet = &mut self.posted[at as usize];
         let (into, size) = (packet.as_mut_ptr(), packet.capacity());
-        // SAFETY: the packet stays in the ring, untouched, until this reception completes; its
+        // SAFETY: the packet stays at its place, untouched, until this reception completes; its
         // buffer is on the heap, so that moving the `Packet` value would not matter.
-        unsafe { fabric.receive(FabricLane::Packets, None, 0, into, size, Token::Ring(at).pack()) }
+        unsafe { fabric.receive(FabricLane::Packets, None, 0, into, size, Token::PostedReceive(at).pack()) }
     }
 
     /// Posts receptions again where packets have come.
@@ -40,8 +40,8 @@ impl PacketRing {
         Ok(())
     }
 
-    /// The packet of `length` bytes that was received at a place of the ring. A spare packet takes
-    /// its place at once; [`Self::refill`] posts the reception.
+    /// The packet of `length` bytes that was received at place `at`. A spare packet takes its place
+    /// at once; [`Self::refill`] posts the reception.
     pub(super) fn take(&mut self, at: u32, length: usize, fresh: impl FnOnce() -> Packet) -> Packet {
         let spare = self.spare(fresh);
         let mut packet = core::mem::replace(&mut self.posted[at as usize], spare);
@@ -56,7 +56,7 @@ impl PacketRing {
     }
 
     /// Keeps a packet for later receptions and sends, without a lock. Gives it back if as many
-    /// packets are kept as the ring has places.
+    /// packets are kept as there are places.
     pub(super) fn put_aside(&mut self, packet: Packet) -> Option<Packet> {
         if self.spare.len() < self.posted.len() {
             self.spare.push(packet);
@@ -67,7 +67,7 @@ impl PacketRing {
 
     /// Asks that all receptions end.
     pub(super) fn cancel(&self, fabric: &mut dyn Fabric) -> Result<(), Broken> {
-        (0..self.posted.len() as u32).try_for_each(|at| fabric.cancel(Token::Ring(at).pack()))
+        (0..self.posted.len() as u32).try_for_each(|at| fabric.cancel(Token::PostedReceive(at).pack()))
     }
 
     /// Notes that a reception was cancelled.
