@@ -10,7 +10,7 @@ pub(super) struct PostedReceives {
     /// A packet for each place. The fabric receives into those whose reception is posted.
     posted: Vec<Packet>,
     /// Places without a posted reception.
-    bare: Vec<u32>,
+    unposted: Vec<u32>,
     /// Packets for later receptions and sends.
     spare: Vec<Packet>,
     /// How many receptions were cancelled at the end.
@@ -34,7 +34,7 @@ impl PostedReceives {
 
     /// Posts receptions again where packets have come.
     pub(super) fn refill(&mut self, fabric: &mut dyn Fabric) -> Result<(), Broken> {
-        while let Some(at) = self.bare.pop() {
+        while let Some(at) = self.unposted.pop() {
             self.post(fabric, at)?;
         }
         Ok(())
@@ -45,7 +45,7 @@ impl PostedReceives {
     pub(super) fn take(&mut self, at: u32, length: usize, fresh: impl FnOnce() -> Packet) -> Packet {
         let spare = self.spare(fresh);
         let mut packet = core::mem::replace(&mut self.posted[at as usize], spare);
-        self.bare.push(at);
+        self.unposted.push(at);
         packet.set_length(length);
         packet
     }
