@@ -49,8 +49,8 @@ pub struct BridgeSettings {
     pub limits: PairLimits,
     /// A longer block is sent as several MPI messages. Bytes.
     pub chunk: u64,
-    /// Transfers to or from one rank at the same time; the others wait.
-    pub flights: u32,
+    /// The most transfers to or from one rank at the same time; the others wait.
+    pub most_in_flight: u32,
     /// Receptions of packets that are begun in advance.
     pub posted_receives: u32,
 }
@@ -59,7 +59,7 @@ impl BridgeSettings {
     /// What is used with MPI.
     pub fn new(ranks: u32, config: &BridgeConfig) -> Self {
         let limits = PairLimits::new(ranks, config.window, config.queue_kib as usize * 1024);
-        Self { limits, chunk: 1 << 30, flights: 16, posted_receives: 8 }
+        Self { limits, chunk: 1 << 30, most_in_flight: 16, posted_receives: 8 }
     }
 }
 

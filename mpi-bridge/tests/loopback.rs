@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 const SMALL: BridgeSettings = BridgeSettings {
     limits: PairLimits { packet: 4096, batch: 512, queue: 2048, window: 4 },
     chunk: 1000,
-    flights: 3,
+    most_in_flight: 3,
     posted_receives: 3,
 };
 

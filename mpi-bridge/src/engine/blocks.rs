@@ -2,11 +2,11 @@
 //!
 //! The rank that begins a transfer numbers it (its *ticket*). A block (or put) goes out at once,
 //! while its announcement travels in a packet. The tag of its messages is twice the ticket, and one
-//! more for a get. At most `flights` transfers with one rank are under way, gets included. So MPI
-//! keeps at most as many small ones for a receiver that has not asked for them yet. A get posts its
-//! reception first and then asks. The receiver of a block says `Ended` when it has it. A refused
-//! block is still received, piece by piece into a buffer of its own, because MPI has no way to turn
-//! it away. Small puts travel inside packets, and so does the answer to a small get.
+//! more for a get. At most `most_in_flight` transfers with one rank are under way, gets included.
+//! So MPI keeps at most as many small ones for a receiver that has not asked for them yet. A get
+//! posts its reception first and then asks. The receiver of a block says `Ended` when it has it. A
+//! refused block is still received, piece by piece into a buffer of its own, because MPI has no way
+//! to turn it away. Small puts travel inside packets, and so does the answer to a small get.
 //!
 //! Rejected:
 //! * Waiting for the receiver's word before a block is sent: half a round trip more for each, and
@@ -26,7 +26,9 @@ use std::collections::{HashMap, VecDeque};
 /// Transfers with one rank.
 #[derive(Debug, Default)]
 struct Flow {
-    flying: u32,
+    /// How many were issued and have not ended.
+    in_flight: u32,
+    /// Tickets of transfers that are not issued yet, because as many as allowed are in flight.
     waiting: VecDeque<u32>,
 }
 
@@ -87,15 +89,16 @@ impl Engine {
     pub(super) fn start(&mut self, bridge: &Bridge, ticket: u32) -> Result<(), Broken> {
         let Some(peer) = lock(&bridge.slots).get(ticket).map(|t| t.peer) else { return Ok(()) };
         let flow = self.blocks.flows.entry(peer).or_default();
-        if flow.flying >= self.settings.flights {
+        if flow.in_flight >= self.settings.most_in_flight {
             flow.waiting.push_back(ticket);
             return Ok(());
         }
-        flow.flying += 1;
-        self.fly(bridge, ticket)
+        flow.in_flight += 1;
+        self.issue(bridge, ticket)
     }
 
-    fn fly(&mut self, bridge: &Bridge, ticket: u32) -> Result<(), Broken> {
+    /// Posts the messages of a transfer and, for a get, asks the other rank for it.
+    fn issue(&mut self, bridge: &Bridge, ticket: u32) -> Result<(), Broken> {
         let mut slots = lock(&bridge.slots);
         let Some(transfer) = slots.get(ticket) else { return Ok(()) };
         let (peer, way, local, bytes, remote) =
@@ -200,16 +203,16 @@ impl Engine {
             return Ok(());
         }
         let flow = self.blocks.flows.entry(peer).or_default();
-        flow.flying -= 1;
+        flow.in_flight -= 1;
         let next = flow.waiting.pop_front();
         if next.is_some() {
-            flow.flying += 1;
-        } else if flow.flying == 0 {
+            flow.in_flight += 1;
+        } else if flow.in_flight == 0 {
             self.blocks.flows.remove(&peer);
         }
         done.notify(status);
         count(&bridge.counts.ended, 1);
-        next.map_or(Ok(()), |ticket| self.fly(bridge, ticket))
+        next.map_or(Ok(()), |ticket| self.issue(bridge, ticket))
     }
 
     /// Receives a block, or drains one without a destination (`into` is `None`).
