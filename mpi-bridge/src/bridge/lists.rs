@@ -13,12 +13,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct FlaggedList<T> {
     list: Mutex<Vec<T>>,
     /// Something was put since the flag was taken down. It may already have been taken.
-    any: AtomicBool,
+    is_filled: AtomicBool,
 }
 
 impl<T> Default for FlaggedList<T> {
     fn default() -> Self {
-        Self { list: Mutex::default(), any: AtomicBool::new(false) }
+        Self { list: Mutex::default(), is_filled: AtomicBool::new(false) }
     }
 }
 
@@ -27,7 +27,7 @@ impl<T> FlaggedList<T> {
         lock(&self.list).push(item);
         // ORDERING: Relaxed; the list's lock and the gate publish. A look that comes too early is
         // repeated: `request`.
-        self.any.store(true, Relaxed);
+        self.is_filled.store(true, Relaxed);
     }
 
     /// Takes the flag down, and says whether it was up. Only the thread inside the gate does.
@@ -36,7 +36,7 @@ impl<T> FlaggedList<T> {
         // It is taken down before the list is taken, so no item is lost: an item is listed before
         // its flag is set. A flag set after the list was taken costs one look at an empty list. The
         // load alone is the usual case, and free.
-        self.any.load(Relaxed) && self.any.swap(false, Relaxed)
+        self.is_filled.load(Relaxed) && self.is_filled.swap(false, Relaxed)
     }
 
     /// Takes the whole list.

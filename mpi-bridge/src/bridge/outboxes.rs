@@ -18,7 +18,7 @@ struct Padded<T>(T);
 struct WaitingMessages {
     outbox: Mutex<Outbox>,
     /// Whether a message waits. Stored under the lock.
-    any: AtomicBool,
+    has_messages: AtomicBool,
 }
 
 /// What waits for each rank. Senders put messages in, and the engine takes packets out.
@@ -45,14 +45,14 @@ impl Outboxes {
         counter: Option<&AtomicU64>,
         fresh: impl FnOnce() -> Packet,
     ) -> Result<bool, Full> {
-        let WaitingMessages { outbox, any } = &self.of_rank[to as usize].0;
+        let WaitingMessages { outbox, has_messages } = &self.of_rank[to as usize].0;
         let mut outbox = lock(outbox);
         let full = outbox.push(frame, limits, must, fresh)?;
         if let Some(counter) = counter {
             count(counter, 1);
         }
         // ORDERING: Relaxed; `has_nothing_for` says why.
-        any.store(true, Relaxed);
+        has_messages.store(true, Relaxed);
         let newly = !core::mem::replace(&mut outbox.listed, true);
         drop(outbox);
         if newly {
@@ -66,18 +66,18 @@ impl Outboxes {
     pub(super) fn has_nothing_for(&self, to: u32) -> bool {
         // ORDERING: Relaxed; if a `push` happened before this load, the load reads the value that
         // this `push` stored, or a newer one. Nothing is read through it.
-        !self.of_rank[to as usize].0.any.load(Relaxed)
+        !self.of_rank[to as usize].0.has_messages.load(Relaxed)
     }
 
     /// Takes the next packet for `to` out, and says whether more wait; with none left the outbox is
     /// unlisted.
     pub(super) fn pop(&self, to: u32) -> (Option<Packet>, bool) {
-        let WaitingMessages { outbox, any } = &self.of_rank[to as usize].0;
+        let WaitingMessages { outbox, has_messages } = &self.of_rank[to as usize].0;
         let mut outbox = lock(outbox);
         let packet = outbox.pop();
         outbox.listed = !outbox.is_empty();
         // ORDERING: Relaxed, as in `push`.
-        any.store(outbox.listed, Relaxed);
+        has_messages.store(outbox.listed, Relaxed);
         (packet, outbox.listed)
     }
 
