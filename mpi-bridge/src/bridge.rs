@@ -288,7 +288,7 @@ impl Bridge {
             block_bytes_sent: read(&c.block_bytes),
             busy: read(&c.busy),
             polls: read(&c.polls),
-            transfers: read(&c.begun).saturating_sub(read(&c.ended)),
+            transfers: read(&c.transfers_begun).saturating_sub(read(&c.transfers_ended)),
         }
     }
 

@@ -11,8 +11,8 @@ pub(crate) struct BridgeCounts {
     /// Messages that were sent past it, inside the gate.
     pub(crate) at_once: AtomicU64,
     pub(crate) handled: AtomicU64,
-    pub(crate) begun: AtomicU64,
-    pub(crate) ended: AtomicU64,
+    pub(crate) transfers_begun: AtomicU64,
+    pub(crate) transfers_ended: AtomicU64,
     pub(crate) packets_sent: AtomicU64,
     pub(crate) packets_received: AtomicU64,
     pub(crate) credit_packets: AtomicU64,

@@ -111,7 +111,7 @@ impl Bridge {
             if slots.count() < MOST_TRANSFERS || Self::in_callback() { slots.take(transfer) } else { None };
         drop(slots);
         match ticket {
-            Some(_) => count(&self.counts.begun, 1),
+            Some(_) => count(&self.counts.transfers_begun, 1),
             None => count(&self.counts.busy, 1),
         }
         ticket.ok_or(code::BUSY)
@@ -122,7 +122,7 @@ impl Bridge {
         let mut slots = lock(&self.slots);
         for a in announced {
             slots.remove(a.ticket);
-            count(&self.counts.ended, 1);
+            count(&self.counts.transfers_ended, 1);
         }
     }
 

@@ -199,7 +199,7 @@ impl Engine {
         drop(slots);
         if way == TransferKind::OutInline {
             done.notify(status);
-            count(&bridge.counts.ended, 1);
+            count(&bridge.counts.transfers_ended, 1);
             return Ok(());
         }
         let flow = self.blocks.flows.entry(peer).or_default();
@@ -211,7 +211,7 @@ impl Engine {
             self.blocks.flows.remove(&peer);
         }
         done.notify(status);
-        count(&bridge.counts.ended, 1);
+        count(&bridge.counts.transfers_ended, 1);
         next.map_or(Ok(()), |ticket| self.issue(bridge, ticket))
     }
 

@@ -70,8 +70,10 @@ impl Engine {
         // ORDERING: Relaxed; a wave needs each counter to be no older than the wave itself. `idle`
         // orders what the threads of this rank did before they became idle. A message that is sent
         // meanwhile makes the sums of the next wave differ.
-        let (sent, handled) =
-            (c.sent() + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
+        let (sent, handled) = (
+            c.sent() + c.transfers_begun.load(Relaxed),
+            c.handled.load(Relaxed) + c.transfers_ended.load(Relaxed),
+        );
         match self.collective.waves.ready(sent, handled) {
             Some(WaveStep::Up(parent, sums)) => rise(bridge, parent, sums),
             Some(WaveStep::Down(ends)) => self.verdict(bridge, ends)?,
