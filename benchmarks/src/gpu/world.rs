@@ -1,10 +1,13 @@
 //! The simulator: events, the life of a task, and where it goes.
 //!
-//! A task is *made*; it is *placed* on a GPU ([`placing`]). It is *admitted* when all tasks that it
-//! waits for are admitted. Then it has its room on the GPU, for which other copies may have to be
-//! dropped. Each of its copies starts as soon as the task that writes it has ended. Room is only
-//! given to tasks whose predecessors have theirs, so that the first of those that have it can
-//! always run: no deadlock, however little room there is.
+//! A task is *made*; it is *placed* on a GPU ([`placing`]). It is *admitted* when three conditions
+//! hold. All tasks that it waits for are admitted, or have ended if nothing is prefetched. Few
+//! enough tasks of the GPU are admitted or run. The GPU has room for its data; other copies may
+//! have to be dropped for that. Each of its copies is requested as soon as the task that writes the
+//! datum has ended.
+//!
+//! A task gets room only after its predecessors. So the first of the admitted tasks can always run,
+//! and no deadlock arises, however little room there is.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -31,26 +34,28 @@ mod placing;
 
 /// Nanoseconds between the creation of two tasks.
 const CREATE: GpuTime = 2_000;
-/// Tasks of a GPU that have room there, or wait for copies: beyond those in streams some whose
-/// copies come meanwhile.
+/// The most tasks of a GPU that are admitted or run: one for each stream, and as many again whose
+/// copies come meanwhile. Without prefetch only one for each stream.
 const ADMITTED: usize = 2 * STREAMS;
 
-/// Nanoseconds from the end of a task to the launch of one that was placed only then: the host has
-/// to see the one and to begin the other.
+/// Nanoseconds from the end of a task to the launch of a task that was placed only then: the host
+/// has to notice the end and to launch.
 const HOST: GpuTime = 10_000;
 
 /// What may differ between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuSetting {
-    /// Copies set out before all that the task waits for has ended.
+    /// A task may be admitted, and its copies requested, before all that it waits for has ended.
     pub prefetch: bool,
-    /// Tasks for each GPU that are placed, wait for no other task, and have not ended.
+    /// The most tasks that are placed, wait for no other task, and have not ended. This number
+    /// times the number of GPUs limits the total; no limit holds for one GPU.
     pub placed: usize,
-    /// Tasks for each GPU that are placed and wait for others; 0: none, and what a task's end is
-    /// followed by is known [`HOST`] later.
+    /// The same for tasks that are placed and wait for others. 0: a task is placed when it is
+    /// ready, and is launched [`HOST`] later.
     pub ahead: usize,
-    /// A task that would leave its data waits until it is ready. Of tasks whose time is not known
-    /// only few are placed.
+    /// The placement of a task that waits for others is postponed until it is ready, if the policy
+    /// chooses a GPU to which more has to be moved than to another one. The limits `placed` and
+    /// `ahead` hold, and few tasks are placed whose time is not known.
     pub patient: bool,
     /// A GPU that has nothing to do takes tasks from others.
     pub steals: bool,
@@ -58,12 +63,12 @@ pub struct GpuSetting {
     pub by_path: bool,
 }
 
-/// The library's: tasks are placed when they are ready.
+/// The library's setting: tasks are placed when they are ready.
 pub const USUAL: GpuSetting =
     GpuSetting { prefetch: true, placed: 2 * STREAMS, ahead: 0, patient: true, steals: true, by_path: true };
-/// The same, some of them before.
+/// The same, but some tasks are placed before they are ready.
 pub const AHEAD: GpuSetting = GpuSetting { ahead: STREAMS, ..USUAL };
-/// As Parla's mapper: every task as soon as it is made, in that order, once and for all.
+/// Parla's mapper: each task is placed for good as soon as it is made.
 pub const EAGER: GpuSetting = GpuSetting {
     prefetch: true,
     placed: usize::MAX,
@@ -81,40 +86,42 @@ pub enum GpuMapping<'a> {
     Fixed(&'a [usize]),
 }
 
-/// What came of it.
+/// The result of a simulation.
 #[derive(Clone, Debug, Default)]
 pub struct GpuOutcome {
-    /// Until the last task has ended.
+    /// The time at which the last task ended.
     pub span: GpuTime,
     /// Bytes from the host, to it, and between GPUs.
     pub moved: [u64; 3],
-    /// Copies that went for want of room.
+    /// Copies that were dropped to make room.
     pub evicted: u64,
     /// Tasks that a GPU took from another one.
     pub stolen: u64,
-    /// Nanoseconds that each GPU computed.
+    /// Nanoseconds of kernels on each GPU. Kernels that run at the same time are added up.
     pub busy: Vec<GpuTime>,
     /// Where each task ran.
     pub places: Vec<usize>,
-    /// Real time for the order of tasks, and for their placement.
+    /// Real time that the order of tasks took.
     pub order: Duration,
-    /// See `order`.
+    /// Real time that the placement of tasks took.
     pub mapping: Duration,
 }
 
-/// A task on its way.
+/// The state of a task in the simulation.
 #[derive(Clone, Default)]
 struct GpuJob {
     id: Option<Id>,
     before: Vec<usize>,
     after: Vec<usize>,
-    /// Per use: who writes what it reads.
+    /// For each use: the task that writes what this one reads; `usize::MAX` once it has ended.
     writers: Vec<Option<usize>>,
     uses: Vec<ahead::AheadUse>,
     kind: TaskKind,
-    /// Predecessors that have not ended, are not placed, have no room.
+    /// Predecessors that have not ended.
     unended: usize,
+    /// Predecessors that are not placed.
     unplaced: usize,
+    /// Predecessors that are not admitted.
     unadmitted: usize,
     is_made: bool,
     is_placed: bool,
@@ -124,9 +131,9 @@ struct GpuJob {
     expected: GpuTime,
     handle: Option<ForecastHandle>,
     began: GpuTime,
-    /// Uses whose copies have set out.
+    /// For each use: its copy was requested, or its data were present.
     entered: Vec<bool>,
-    /// Copies that are not there, and whether the host is still at work for it.
+    /// Copies that were requested and are not there, plus one while the host prepares the launch.
     missing: usize,
 }
 
@@ -134,7 +141,7 @@ struct GpuJob {
 struct Gpu {
     /// Tasks placed there that have not ended.
     placed: u32,
-    /// Tasks that have room and have not begun.
+    /// Tasks that are admitted and have not begun.
     admitted: Vec<usize>,
     running: Vec<usize>,
     filled: f64,
@@ -161,18 +168,18 @@ struct GpuSimulation<'a> {
     outcome: GpuOutcome,
 }
 
-/// How many tasks are where on their way.
+/// The number of tasks in each state.
 #[derive(Default)]
 struct TaskCounts {
     made: usize,
     /// Tasks that are placed and have not ended.
     under_way: usize,
-    /// Those under way that wait for others.
+    /// Tasks that are placed and wait for others.
     early: usize,
     ended: usize,
 }
 
-/// Runs it to its end.
+/// Runs `program` on `machine` to its end.
 ///
 /// # Panics
 /// If the program cannot run on: a mistake of the model.
@@ -193,7 +200,8 @@ pub fn simulate<'a>(
     world.outcome
 }
 
-/// Who waits for whom: writers for all before, readers for the last writer.
+/// The tasks of a program before it runs. A task waits for the last writer of each datum that it
+/// uses. If it writes the datum, it also waits for the tasks that have read it since.
 fn jobs(program: &GpuProgram) -> Vec<GpuJob> {
     let mut jobs = vec![GpuJob::default(); program.tasks.len()];
     let mut last: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); program.sizes.len()];

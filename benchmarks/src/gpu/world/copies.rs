@@ -1,5 +1,5 @@
-//! Room on GPUs, and copies: when a task is admitted, what sets out when, what goes for want of
-//! room.
+//! Room on GPUs, and copies: when a task is admitted, when its copies are requested, and which
+//! copies are dropped to make room.
 
 use placement::directory::{DeviceNumber, Eviction, FreedMemory, From, Save};
 
@@ -129,7 +129,7 @@ impl GpuSimulation<'_> {
         }
     }
 
-    /// Copies of the task's data set out, of those that are written.
+    /// Requests copies of the data that the task reads, if their writer has ended.
     pub(super) fn enter(&mut self, task: usize) {
         let (gpu, path) =
             (self.jobs[task].gpu, self.jobs[task].id.map_or(0, |id| self.library.order.path(id)));

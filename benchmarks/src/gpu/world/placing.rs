@@ -19,7 +19,7 @@ use std::time::Instant;
 use super::super::GpuTime;
 use super::{GpuEvent, GpuJob, GpuMapping, GpuSimulation, HOST};
 
-/// Tasks for each GPU that are placed while the time of the next one is not known.
+/// In place of `GpuSetting::placed` while the time of the next task is not known.
 const UNKNOWN: usize = 2;
 
 /// Tasks that are looked at, if the first ones had better wait.
@@ -62,7 +62,7 @@ impl GpuSimulation<'_> {
         has_placed
     }
 
-    /// Are few enough under way?
+    /// Are few enough tasks under way, on all GPUs together?
     fn may_place(&self, task: usize) -> bool {
         let (job, gpus) = (&self.jobs[task], self.gpus.len());
         let is_known = self.library.times.knows(job.kind);
