@@ -109,7 +109,7 @@ pub struct GpuOutcome {
 
 /// The state of a task in the simulation.
 #[derive(Clone, Default)]
-struct GpuJob {
+struct GpuTaskState {
     id: Option<Id>,
     before: Vec<usize>,
     after: Vec<usize>,
@@ -157,7 +157,7 @@ struct GpuSimulation<'a> {
     setting: GpuSetting,
     program: &'a GpuProgram,
     mapping: GpuMapping<'a>,
-    jobs: Vec<GpuJob>,
+    task_states: Vec<GpuTaskState>,
     by_id: BTreeMap<Id, usize>,
     gpus: Vec<Gpu>,
     starts: Vec<usize>,
@@ -196,21 +196,21 @@ pub fn simulate<'a>(
         world.handle(event);
     }
     assert_eq!(world.counts.ended, program.tasks.len(), "every task ends");
-    world.outcome.places = world.jobs.iter().map(|job| job.gpu).collect();
+    world.outcome.places = world.task_states.iter().map(|state| state.gpu).collect();
     world.outcome
 }
 
 /// The tasks of a program before it runs. A task waits for the last writer of each datum that it
 /// uses. If it writes the datum, it also waits for the tasks that have read it since.
-fn jobs(program: &GpuProgram) -> Vec<GpuJob> {
-    let mut jobs = vec![GpuJob::default(); program.tasks.len()];
+fn task_states(program: &GpuProgram) -> Vec<GpuTaskState> {
+    let mut task_states = vec![GpuTaskState::default(); program.tasks.len()];
     let mut last: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); program.sizes.len()];
     for (at, task) in program.tasks.iter().enumerate() {
         let mut before = Vec::new();
         for used in &task.uses {
             let (writer, readers) = &mut last[used.datum];
             before.extend(*writer);
-            jobs[at].writers.push(writer.filter(|_| used.reads));
+            task_states[at].writers.push(writer.filter(|_| used.reads));
             if used.writes {
                 before.append(readers);
                 *writer = Some(at);
@@ -218,29 +218,29 @@ fn jobs(program: &GpuProgram) -> Vec<GpuJob> {
                 readers.push(at);
             }
             let bytes = program.sizes[used.datum];
-            jobs[at].uses.push(ahead::AheadUse {
+            task_states[at].uses.push(ahead::AheadUse {
                 datum: used.datum,
                 bytes,
                 reads: used.reads,
                 writes: used.writes,
             });
-            jobs[at].kind.bytes += bytes;
+            task_states[at].kind.bytes += bytes;
         }
         before.sort_unstable();
         before.dedup();
-        before.iter().for_each(|&one| jobs[one].after.push(at));
+        before.iter().for_each(|&one| task_states[one].after.push(at));
         let count = before.len();
-        jobs[at] = GpuJob {
+        task_states[at] = GpuTaskState {
             before,
             unended: count,
             unplaced: count,
             unadmitted: count,
             entered: vec![false; task.uses.len()],
-            ..core::mem::take(&mut jobs[at])
+            ..core::mem::take(&mut task_states[at])
         };
-        jobs[at].kind.function = task.function;
+        task_states[at].kind.function = task.function;
     }
-    jobs
+    task_states
 }
 
 impl<'a> GpuSimulation<'a> {
@@ -260,7 +260,7 @@ impl<'a> GpuSimulation<'a> {
             setting,
             program,
             mapping,
-            jobs: jobs(program),
+            task_states: task_states(program),
             by_id: BTreeMap::new(),
             gpus: vec![Gpu::default(); machine.gpus],
             starts: starts.collect(),
@@ -281,7 +281,7 @@ impl<'a> GpuSimulation<'a> {
     fn handle(&mut self, event: GpuEvent) {
         match event {
             GpuEvent::Make => self.make(),
-            GpuEvent::Notified(task) => self.jobs[task].missing -= 1,
+            GpuEvent::Notified(task) => self.task_states[task].missing -= 1,
             GpuEvent::Copied(copy) => self.copied(copy),
             GpuEvent::Ended(task) => self.end(task),
         }
@@ -294,22 +294,23 @@ impl<'a> GpuSimulation<'a> {
 
     /// The next task comes to be.
     fn make(&mut self) {
-        if self.counts.made == self.jobs.len() {
+        if self.counts.made == self.task_states.len() {
             return;
         }
         let task = self.counts.made;
         self.counts.made += 1;
-        let expected = self.library.times.expected(self.jobs[task].kind);
-        let before: Vec<Id> = self.jobs[task]
+        let expected = self.library.times.expected(self.task_states[task].kind);
+        let before: Vec<Id> = self.task_states[task]
             .before
             .iter()
-            .filter_map(|&b| self.jobs[b].id.filter(|_| self.setting.by_path))
+            .filter_map(|&b| self.task_states[b].id.filter(|_| self.setting.by_path))
             .collect();
         let begin = Instant::now();
         let id = self.library.order.add(0, if self.setting.by_path { expected } else { 0 }, &before);
         self.outcome.order += begin.elapsed();
         self.by_id.insert(id, task);
-        (self.jobs[task].id, self.jobs[task].expected, self.jobs[task].is_made) = (Some(id), expected, true);
+        (self.task_states[task].id, self.task_states[task].expected, self.task_states[task].is_made) =
+            (Some(id), expected, true);
         self.wait_for_place(task);
         self.clock.at(self.clock.now() + CREATE, GpuEvent::Make);
     }
@@ -319,7 +320,7 @@ impl<'a> GpuSimulation<'a> {
     }
 
     fn queue(&mut self, task: usize, queue: usize) {
-        if let Some(id) = self.jobs[task].id {
+        if let Some(id) = self.task_states[task].id {
             let begin = Instant::now();
             self.library.order.push(id, queue);
             self.outcome.order += begin.elapsed();

@@ -65,7 +65,7 @@ impl GpuSimulation<'_> {
     fn make_room(&mut self, task: usize, gpu: usize) -> bool {
         let device = gpu as DeviceNumber;
         let ranges: Vec<_> =
-            self.jobs[task].uses.iter().map(|used| (used.datum, self.range(used.datum))).collect();
+            self.task_states[task].uses.iter().map(|used| (used.datum, self.range(used.datum))).collect();
         let (there, absent): (Vec<_>, Vec<_>) = ranges
             .into_iter()
             .partition(|(_, range)| self.library.directory.reuse(device, range, None).is_some());
@@ -117,12 +117,12 @@ impl GpuSimulation<'_> {
     }
 
     fn admit(&mut self, task: usize, gpu: usize) {
-        self.jobs[task].is_admitted = true;
+        self.task_states[task].is_admitted = true;
         self.gpus[gpu].admitted.push(task);
         self.enter(task);
-        for at in 0..self.jobs[task].after.len() {
-            let next = self.jobs[task].after[at];
-            self.jobs[next].unadmitted -= 1;
+        for at in 0..self.task_states[task].after.len() {
+            let next = self.task_states[task].after[at];
+            self.task_states[next].unadmitted -= 1;
             if self.setting.prefetch {
                 self.wait_for_room(next);
             }
@@ -131,15 +131,17 @@ impl GpuSimulation<'_> {
 
     /// Requests copies of the data that the task reads, if their writer has ended.
     pub(super) fn enter(&mut self, task: usize) {
-        let (gpu, path) =
-            (self.jobs[task].gpu, self.jobs[task].id.map_or(0, |id| self.library.order.path(id)));
-        for at in 0..self.jobs[task].uses.len() {
-            let job = &mut self.jobs[task];
-            let is_written = job.writers[at].is_none_or(|writer| writer == usize::MAX);
-            if !job.uses[at].reads || !is_written || core::mem::replace(&mut job.entered[at], true) {
+        let (gpu, path) = (
+            self.task_states[task].gpu,
+            self.task_states[task].id.map_or(0, |id| self.library.order.path(id)),
+        );
+        for at in 0..self.task_states[task].uses.len() {
+            let state = &mut self.task_states[task];
+            let is_written = state.writers[at].is_none_or(|writer| writer == usize::MAX);
+            if !state.uses[at].reads || !is_written || core::mem::replace(&mut state.entered[at], true) {
                 continue;
             }
-            let datum = job.uses[at].datum;
+            let datum = state.uses[at].datum;
             self.fill(task, gpu, datum, path);
         }
         self.notify_if_brought(task);
@@ -147,9 +149,10 @@ impl GpuSimulation<'_> {
 
     /// All that the task reads is there.
     fn notify_if_brought(&mut self, task: usize) {
-        let job = &self.jobs[task];
-        let has_entered = job.uses.iter().zip(&job.entered).all(|(used, entered)| *entered || !used.reads);
-        if let Some(handle) = job.handle.filter(|_| job.missing == 0 && has_entered) {
+        let state = &self.task_states[task];
+        let has_entered =
+            state.uses.iter().zip(&state.entered).all(|(used, entered)| *entered || !used.reads);
+        if let Some(handle) = state.handle.filter(|_| state.missing == 0 && has_entered) {
             self.library.forecast.brought(handle);
         }
     }
@@ -158,7 +161,7 @@ impl GpuSimulation<'_> {
         let range = self.range(datum);
         if let Some(tasks) = self.gpus[gpu].filling.get_mut(&datum) {
             tasks.push(task);
-            self.jobs[task].missing += 1;
+            self.task_states[task].missing += 1;
             return;
         }
         if self.library.directory.has(gpu as DeviceNumber, &range) {
@@ -176,7 +179,7 @@ impl GpuSimulation<'_> {
         };
         assert!(from.is_some() || !self.library.directory.is_stale(&range), "the host's bytes are old");
         self.gpus[gpu].filling.insert(datum, vec![task]);
-        self.jobs[task].missing += 1;
+        self.task_states[task].missing += 1;
         self.ask(Copying {
             what: CopyEvent::Fill(datum, used.from),
             from,
@@ -240,7 +243,7 @@ impl GpuSimulation<'_> {
                 self.free(&gone);
                 let tasks = self.gpus[gpu].filling.remove(&datum).unwrap_or_default();
                 for task in tasks {
-                    self.jobs[task].missing -= 1;
+                    self.task_states[task].missing -= 1;
                     self.notify_if_brought(task);
                 }
             }

@@ -17,7 +17,7 @@ use placement::policy::{PlacementRequest, View};
 use std::time::Instant;
 
 use super::super::GpuTime;
-use super::{GpuEvent, GpuJob, GpuMapping, GpuSimulation, HOST};
+use super::{GpuEvent, GpuMapping, GpuSimulation, GpuTaskState, HOST};
 
 /// In place of `GpuSetting::placed` while the time of the next task is not known.
 const UNKNOWN: usize = 2;
@@ -28,13 +28,13 @@ const LOOKED_AT: usize = 8;
 impl GpuSimulation<'_> {
     /// The task is to be placed, if it may.
     pub(super) fn wait_for_place(&mut self, task: usize) {
-        let (job, gpus) = (&self.jobs[task], self.gpus.len());
-        if !job.is_made || job.is_placed {
+        let (state, gpus) = (&self.task_states[task], self.gpus.len());
+        if !state.is_made || state.is_placed {
             return;
         }
-        if job.unended == 0 {
+        if state.unended == 0 {
             self.queue(task, gpus);
-        } else if job.unplaced == 0 && (self.setting.ahead > 0 || self.is_fixed()) {
+        } else if state.unplaced == 0 && (self.setting.ahead > 0 || self.is_fixed()) {
             self.queue(task, gpus + 1);
         }
     }
@@ -64,11 +64,11 @@ impl GpuSimulation<'_> {
 
     /// Are few enough tasks under way, on all GPUs together?
     fn may_place(&self, task: usize) -> bool {
-        let (job, gpus) = (&self.jobs[task], self.gpus.len());
-        let is_known = self.library.times.knows(job.kind);
+        let (state, gpus) = (&self.task_states[task], self.gpus.len());
+        let is_known = self.library.times.knows(state.kind);
         if self.is_fixed() || !self.setting.patient {
             true
-        } else if job.unended > 0 {
+        } else if state.unended > 0 {
             is_known && self.counts.early < self.setting.ahead * gpus
         } else {
             let of_each = if is_known { self.setting.placed } else { UNKNOWN.min(self.setting.placed) };
@@ -78,14 +78,14 @@ impl GpuSimulation<'_> {
 
     /// What the task waits for that was placed and has not ended.
     fn before(&self, task: usize) -> Vec<ForecastHandle> {
-        self.jobs[task].before.iter().filter_map(|&before| self.jobs[before].handle).collect()
+        self.task_states[task].before.iter().filter_map(|&before| self.task_states[before].handle).collect()
     }
 
     /// What the policy gets to know of a GPU, by a fresh forecast.
     fn view(&self, task: usize, gpu: usize, before: &[ForecastHandle]) -> View {
-        let (job, found) = (
-            &self.jobs[task],
-            self.library.ahead.find(gpu as DeviceNumber, &self.jobs[task].uses, &self.machine),
+        let (state, found) = (
+            &self.task_states[task],
+            self.library.ahead.find(gpu as DeviceNumber, &self.task_states[task].uses, &self.machine),
         );
         let overflow = (self.library.ahead.held(gpu as DeviceNumber) + found.fresh)
             .saturating_sub(self.machine.memory)
@@ -100,43 +100,43 @@ impl GpuSimulation<'_> {
             room: u64::MAX,
             present: found.present,
             running: self.gpus[gpu].placed,
-            wait: forecast.begins(gpu, arrives, job.expected) - now,
+            wait: forecast.begins(gpu, arrives, state.expected) - now,
             bring: arrives - now,
             moves,
-            cost: job.expected,
+            cost: state.expected,
             near: found.near,
         }
     }
 
     /// Places the task, unless that is better done later.
     fn place(&mut self, task: usize) -> bool {
-        self.jobs[task].expected = self.library.times.expected(self.jobs[task].kind);
-        if let Some(id) = self.jobs[task].id.filter(|_| self.setting.by_path) {
-            self.library.order.expect(id, self.jobs[task].expected);
+        self.task_states[task].expected = self.library.times.expected(self.task_states[task].kind);
+        if let Some(id) = self.task_states[task].id.filter(|_| self.setting.by_path) {
+            self.library.order.expect(id, self.task_states[task].expected);
         }
         let (begin, before) = (Instant::now(), self.before(task));
         let Some((gpu, bring)) = self.choose(task, &before) else { return false };
-        if let Some(id) = self.jobs[task].id {
+        if let Some(id) = self.task_states[task].id {
             self.library.order.remove(id);
         }
-        let &GpuJob { kind, expected, .. } = &self.jobs[task];
-        self.library.ahead.place(gpu as DeviceNumber, &self.jobs[task].uses);
+        let &GpuTaskState { kind, expected, .. } = &self.task_states[task];
+        self.library.ahead.place(gpu as DeviceNumber, &self.task_states[task].uses);
         // A setting that places everything at once does without a forecast.
-        self.jobs[task].handle =
+        self.task_states[task].handle =
             self.setting.patient.then(|| self.library.forecast.place(gpu, kind, expected, bring, &before));
         self.outcome.mapping += begin.elapsed();
         self.gpus[gpu].placed += 1;
         self.counts.under_way += 1;
-        if self.jobs[task].unended > 0 {
+        if self.task_states[task].unended > 0 {
             self.counts.early += 1;
         } else {
-            self.jobs[task].missing += 1;
+            self.task_states[task].missing += 1;
             self.clock.at(self.clock.now() + HOST, GpuEvent::Notified(task));
         }
-        (self.jobs[task].gpu, self.jobs[task].is_placed) = (gpu, true);
-        for at in 0..self.jobs[task].after.len() {
-            let next = self.jobs[task].after[at];
-            self.jobs[next].unplaced -= 1;
+        (self.task_states[task].gpu, self.task_states[task].is_placed) = (gpu, true);
+        for at in 0..self.task_states[task].after.len() {
+            let next = self.task_states[task].after[at];
+            self.task_states[next].unplaced -= 1;
             self.wait_for_place(next);
         }
         self.wait_for_room(task);
@@ -152,15 +152,16 @@ impl GpuSimulation<'_> {
         let views: Vec<View> = (0..self.gpus.len()).map(|gpu| self.view(task, gpu, before)).collect();
         let GpuMapping::Policy(policy) = &mut self.mapping else { unreachable!("nothing else there is") };
         let gpu = policy.choose(PlacementRequest { task: Some(task) }, &views).expect("all fit");
-        let is_hasty = self.setting.patient && self.jobs[task].unended > 0 && views[gpu].is_hasty(&views);
+        let is_hasty =
+            self.setting.patient && self.task_states[task].unended > 0 && views[gpu].is_hasty(&views);
         (!is_hasty).then_some((gpu, views[gpu].moves))
     }
 
     /// The task is to be admitted next, if it may.
     pub(super) fn wait_for_room(&mut self, task: usize) {
-        let job = &self.jobs[task];
-        let waits = if self.setting.prefetch { job.unadmitted } else { job.unended };
-        let (is_placed, gpu) = (job.is_placed && !job.is_admitted, job.gpu);
+        let state = &self.task_states[task];
+        let waits = if self.setting.prefetch { state.unadmitted } else { state.unended };
+        let (is_placed, gpu) = (state.is_placed && !state.is_admitted, state.gpu);
         if is_placed && waits == 0 {
             self.queue(task, gpu);
         }
@@ -192,23 +193,23 @@ impl GpuSimulation<'_> {
         }
         self.library.forecast.look(self.clock.now(), &self.library.times);
         let gains = candidates.into_iter().filter_map(|task| {
-            let (job, before) = (&self.jobs[task], self.before(task));
-            let (begin, cost) = self.library.forecast.of(job.handle?)?;
+            let (state, before) = (&self.task_states[task], self.before(task));
+            let (begin, cost) = self.library.forecast.of(state.handle?)?;
             let (from, to) =
-                (self.view(task, job.gpu, &before), View { cost, ..self.view(task, gpu, &before) });
+                (self.view(task, state.gpu, &before), View { cost, ..self.view(task, gpu, &before) });
             // It stands in its queue already.
             let from = View { bring: 0, moves: 0, wait: begin - self.clock.now(), cost, ..from };
             Some((from.gain(&to)?, to.moves, task))
         });
         let Some((_, bring, task)) = gains.max() else { return false };
-        let from = self.jobs[task].gpu;
-        if let Some(handle) = self.jobs[task].handle {
+        let from = self.task_states[task].gpu;
+        if let Some(handle) = self.task_states[task].handle {
             self.library.forecast.carry(handle, gpu, bring);
         }
         self.gpus[from].placed -= 1;
         self.gpus[gpu].placed += 1;
-        self.library.ahead.carried(from as DeviceNumber, gpu as DeviceNumber, &self.jobs[task].uses);
-        self.jobs[task].gpu = gpu;
+        self.library.ahead.carried(from as DeviceNumber, gpu as DeviceNumber, &self.task_states[task].uses);
+        self.task_states[task].gpu = gpu;
         self.outcome.stolen += 1;
         self.queue(task, gpu);
         true
