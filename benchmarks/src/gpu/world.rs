@@ -56,7 +56,7 @@ pub struct GpuSetting {
     /// The placement of a task that waits for others is postponed until it is ready, if the policy
     /// chooses a GPU to which more has to be moved than to another one. The limits `placed` and
     /// `ahead` hold, and few tasks are placed whose time is not known.
-    pub patient: bool,
+    pub postpones: bool,
     /// A GPU that has nothing to do takes tasks from others.
     pub steals: bool,
     /// Tasks begin by their remaining path, not in the order of creation.
@@ -64,8 +64,14 @@ pub struct GpuSetting {
 }
 
 /// The library's setting: tasks are placed when they are ready.
-pub const USUAL: GpuSetting =
-    GpuSetting { prefetch: true, placed: 2 * STREAMS, ahead: 0, patient: true, steals: true, by_path: true };
+pub const USUAL: GpuSetting = GpuSetting {
+    prefetch: true,
+    placed: 2 * STREAMS,
+    ahead: 0,
+    postpones: true,
+    steals: true,
+    by_path: true,
+};
 /// The same, but some tasks are placed before they are ready.
 pub const AHEAD: GpuSetting = GpuSetting { ahead: STREAMS, ..USUAL };
 /// Parla's mapper: each task is placed for good as soon as it is made.
@@ -73,7 +79,7 @@ pub const EAGER: GpuSetting = GpuSetting {
     prefetch: true,
     placed: usize::MAX,
     ahead: usize::MAX,
-    patient: false,
+    postpones: false,
     steals: false,
     by_path: false,
 };

@@ -66,7 +66,7 @@ impl GpuSimulation<'_> {
     fn may_place(&self, task: usize) -> bool {
         let (state, gpus) = (&self.task_states[task], self.gpus.len());
         let is_known = self.library.times.knows(state.kind);
-        if self.is_fixed() || !self.setting.patient {
+        if self.is_fixed() || !self.setting.postpones {
             true
         } else if state.unended > 0 {
             is_known && self.counts.early < self.setting.ahead * gpus
@@ -123,7 +123,7 @@ impl GpuSimulation<'_> {
         self.library.ahead.place(gpu as DeviceNumber, &self.task_states[task].uses);
         // A setting that places everything at once does without a forecast.
         self.task_states[task].handle =
-            self.setting.patient.then(|| self.library.forecast.place(gpu, kind, expected, bring, &before));
+            self.setting.postpones.then(|| self.library.forecast.place(gpu, kind, expected, bring, &before));
         self.outcome.mapping += begin.elapsed();
         self.gpus[gpu].placed += 1;
         self.counts.under_way += 1;
@@ -153,7 +153,7 @@ impl GpuSimulation<'_> {
         let GpuMapping::Policy(policy) = &mut self.mapping else { unreachable!("nothing else there is") };
         let gpu = policy.choose(PlacementRequest { task: Some(task) }, &views).expect("all fit");
         let is_hasty =
-            self.setting.patient && self.task_states[task].unended > 0 && views[gpu].is_hasty(&views);
+            self.setting.postpones && self.task_states[task].unended > 0 && views[gpu].is_hasty(&views);
         (!is_hasty).then_some((gpu, views[gpu].moves))
     }
 
