@@ -86,7 +86,7 @@ pub fn best(program: &GpuProgram, machine: GpuMachine, setting: GpuSetting) -> (
     by_hand(program, machine.gpus)
         .into_iter()
         .map(run)
-        .min_by_key(|(_, outcome)| outcome.span)
+        .min_by_key(|(_, outcome)| outcome.makespan)
         .expect("there is one")
 }
 
@@ -101,7 +101,7 @@ pub fn searched(
     tries: u64,
 ) -> GpuTime {
     let (random, mut now) = (&mut ExampleRandom::new(1), from.to_vec());
-    let mut best = simulate(program, machine, setting, GpuMapping::Fixed(&now)).span;
+    let mut best = simulate(program, machine, setting, GpuMapping::Fixed(&now)).makespan;
     for _ in 0..tries {
         let mut next = now.clone();
         let one = random.between(0, next.len() as u64 - 1) as usize;
@@ -115,9 +115,9 @@ pub fn searched(
         } else {
             next[one] = gpu;
         }
-        let span = simulate(program, machine, setting, GpuMapping::Fixed(&next)).span;
-        if span <= best {
-            (best, now) = (span, next);
+        let makespan = simulate(program, machine, setting, GpuMapping::Fixed(&next)).makespan;
+        if makespan <= best {
+            (best, now) = (makespan, next);
         }
     }
     best

@@ -39,18 +39,18 @@ pub fn automatic(program: &GpuProgram, machine: GpuMachine, setting: GpuSetting)
 }
 
 fn by_chance(program: &GpuProgram, machine: GpuMachine) -> u64 {
-    let span = |seed| {
+    let makespan = |seed| {
         simulate(program, machine, USUAL, GpuMapping::Fixed(&fixed::by_chance(program, machine.gpus, seed)))
-            .span
+            .makespan
     };
-    let mut spans: Vec<u64> = (1..=SEEDS).map(span).collect();
-    spans.sort_unstable();
-    spans[spans.len() / 2]
+    let mut makespans: Vec<u64> = (1..=SEEDS).map(makespan).collect();
+    makespans.sort_unstable();
+    makespans[makespans.len() / 2]
 }
 
 fn in_turns(program: &GpuProgram, machine: GpuMachine) -> u64 {
     let turns: Vec<usize> = (0..program.tasks.len()).map(|at| at % machine.gpus).collect();
-    simulate(program, machine, USUAL, GpuMapping::Fixed(&turns)).span
+    simulate(program, machine, USUAL, GpuMapping::Fixed(&turns)).makespan
 }
 
 fn gigabytes(outcome: &GpuOutcome) -> f64 {
@@ -60,7 +60,7 @@ fn gigabytes(outcome: &GpuOutcome) -> f64 {
 /// A row of the first tables.
 fn compared(program: &GpuProgram, machine: GpuMachine) -> String {
     let ((name, gpus), best) = fixed::best(program, machine, USUAL);
-    let ratio = |span: u64| span as f64 / best.span as f64;
+    let ratio = |makespan: u64| makespan as f64 / best.makespan as f64;
     let (auto, ahead) = (automatic(program, machine, USUAL), automatic(program, machine, AHEAD));
     let parla = run(program, machine, EAGER, &mut Counting);
     let is_searched = machine.gpus > 1 && program.tasks.len() <= SEARCHED;
@@ -73,10 +73,10 @@ fn compared(program: &GpuProgram, machine: GpuMachine) -> String {
         "| {} | {} | {name} | {:.1} | **{:.3}** | {:.3} | {:.2} | {:.2} | {:.2} | {searched} | {:.1} / {:.1} |",
         program.name,
         machine.gpus,
-        best.span as f64 / 1e6,
-        ratio(auto.span),
-        ratio(ahead.span),
-        ratio(parla.span),
+        best.makespan as f64 / 1e6,
+        ratio(auto.makespan),
+        ratio(ahead.makespan),
+        ratio(parla.makespan),
         ratio(in_turns(program, machine)),
         ratio(by_chance(program, machine)),
         gigabytes(&auto),
@@ -111,7 +111,7 @@ fn parts(page: &mut String, machine: GpuMachine) {
     );
     for program in programs::all(&machine, TIMES / 5) {
         let (_, best) = fixed::best(&program, machine, USUAL);
-        let ratio = |outcome: GpuOutcome| format!("{:.3}", outcome.span as f64 / best.span as f64);
+        let ratio = |outcome: GpuOutcome| format!("{:.3}", outcome.makespan as f64 / best.makespan as f64);
         let row = [
             automatic(&program, machine, USUAL),
             automatic(&program, machine, GpuSetting { prefetch: false, ..USUAL }),
@@ -139,7 +139,7 @@ fn pressure(page: &mut String) {
                 let (_, best) = fixed::best(&program, machine, USUAL);
                 let (auto, ahead) =
                     (automatic(&program, machine, USUAL), automatic(&program, machine, AHEAD));
-                let ratio = |outcome: &GpuOutcome| outcome.span as f64 / best.span as f64;
+                let ratio = |outcome: &GpuOutcome| outcome.makespan as f64 / best.makespan as f64;
                 format!("{:.2} ({:.2}); {} / {}", ratio(&auto), ratio(&ahead), auto.evicted, best.evicted)
             };
             let _ = writeln!(page, "| {} | {} | {} | {} |", program.name, machine.name, cell(4), cell(8));

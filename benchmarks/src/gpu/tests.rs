@@ -10,7 +10,7 @@ const TIMES: usize = 60;
 
 fn against_fixed(program: &GpuProgram, machine: GpuMachine) -> (GpuTime, GpuTime) {
     let (_, best) = fixed::best(program, machine, USUAL);
-    (automatic(program, machine, USUAL).span, best.span)
+    (automatic(program, machine, USUAL).makespan, best.makespan)
 }
 
 #[test]
@@ -35,10 +35,10 @@ fn automatic_is_within_a_twentieth_of_the_best_fixed_mapping() {
 fn flawed_policies_fail_on_the_serial_graph() {
     let program = programs::serial();
     let (auto, best) = against_fixed(&program, RTX);
-    let load = run(&program, RTX, USUAL, &mut LoadAlone::default()).span;
+    let load = run(&program, RTX, USUAL, &mut LoadAlone::default()).makespan;
     assert!(auto * 100 <= best * 101, "{auto} {best}");
     assert!(load * 20 > best * 21, "load alone: {load} {best}");
-    let scattered = run(&program, RTX, EAGER, &mut LoadAlone::default()).span;
+    let scattered = run(&program, RTX, EAGER, &mut LoadAlone::default()).makespan;
     assert!(scattered * 20 > best * 21, "{scattered} {best}");
 }
 
@@ -46,8 +46,8 @@ fn flawed_policies_fail_on_the_serial_graph() {
 fn counting_tasks_fails_where_they_differ() {
     for (program, machine) in [(programs::nbody(&RTX), RTX), (programs::cholesky(&A100), A100)] {
         let (_, best) = fixed::best(&program, machine, USUAL);
-        let counting = run(&program, machine, EAGER, &mut Counting).span;
-        assert!(counting * 20 > best.span * 21, "{}: {counting} {}", program.name, best.span);
+        let counting = run(&program, machine, EAGER, &mut Counting).makespan;
+        assert!(counting * 20 > best.makespan * 21, "{}: {counting} {}", program.name, best.makespan);
     }
 }
 
@@ -68,7 +68,7 @@ fn the_model_keeps_its_own_rules() {
         let work: f64 = program.tasks.iter().map(|task| task.time as f64 * task.share).sum();
         for gpus in [1, 2, 4] {
             let outcome = automatic(&program, A100.with(gpus), AHEAD);
-            assert!(outcome.span as f64 * gpus as f64 >= work, "{}", program.name);
+            assert!(outcome.makespan as f64 * gpus as f64 >= work, "{}", program.name);
             assert!(outcome.places.iter().all(|&gpu| gpu < gpus));
         }
         let alone = automatic(&program, A100.with(1), USUAL);
@@ -105,9 +105,9 @@ fn it_ends_with_hardly_any_memory() {
 fn copies_hide_behind_kernels() {
     let program = programs::gemm(&A100);
     let all = vec![0; program.tasks.len()];
-    let span = simulate(&program, A100.with(1), USUAL, GpuMapping::Fixed(&all)).span;
+    let makespan = simulate(&program, A100.with(1), USUAL, GpuMapping::Fixed(&all)).makespan;
     let computing: GpuTime = program.tasks.iter().map(|task| task.time).sum();
-    assert!(span < computing * 21 / 20, "{span} {computing}");
+    assert!(makespan < computing * 21 / 20, "{makespan} {computing}");
 }
 
 /// A chain of ten tasks, each of which reads something of its own from the host as well.
@@ -125,19 +125,19 @@ fn copies_set_out_before_the_task_they_are_for_is_ready() {
         lies: vec![None; 11],
         grid: (1, 1),
     };
-    let span = |prefetch| {
-        simulate(&program, RTX, GpuSetting { prefetch, ..USUAL }, GpuMapping::Fixed(&[0; 10])).span
+    let makespan = |prefetch| {
+        simulate(&program, RTX, GpuSetting { prefetch, ..USUAL }, GpuMapping::Fixed(&[0; 10])).makespan
     };
     let copy = RTX.copy(None, Some(0), bytes);
-    assert!(span(true) <= 10 * (time + 10_000) + 2 * copy, "{}", span(true));
-    assert!(span(false) >= 10 * (time + copy), "{}", span(false));
+    assert!(makespan(true) <= 10 * (time + 10_000) + 2 * copy, "{}", makespan(true));
+    assert!(makespan(false) >= 10 * (time + copy), "{}", makespan(false));
 }
 
 #[test]
 fn longer_paths_first_shortens_the_factorization() {
     let program = programs::cholesky(&A100);
     let [path, creation] =
-        [true, false].map(|by_path| automatic(&program, A100, GpuSetting { by_path, ..USUAL }).span);
+        [true, false].map(|by_path| automatic(&program, A100, GpuSetting { by_path, ..USUAL }).makespan);
     assert!(path < creation, "{path} {creation}");
 }
 
@@ -162,10 +162,10 @@ fn an_idle_gpu_takes_tasks_that_were_placed_on_others() {
         [false, true].map(|steals| run(&program, RTX, GpuSetting { steals, ..setting }, &mut First));
     assert_eq!(alone.stolen, 0);
     assert!(
-        helped.stolen > 100 && helped.span * 2 < alone.span,
+        helped.stolen > 100 && helped.makespan * 2 < alone.makespan,
         "{} {} {}",
         helped.stolen,
-        helped.span,
-        alone.span
+        helped.makespan,
+        alone.makespan
     );
 }

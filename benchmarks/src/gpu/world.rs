@@ -96,7 +96,7 @@ pub enum GpuMapping<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct GpuOutcome {
     /// The time at which the last task ended.
-    pub span: GpuTime,
+    pub makespan: GpuTime,
     /// Bytes from the host, to it, and between GPUs.
     pub moved: [u64; 3],
     /// Copies that were dropped to make room.

@@ -56,7 +56,7 @@ impl GpuSimulation<'_> {
         self.counts.under_way -= 1;
         self.library.times.ended(self.task_states[task].kind, self.clock.now() - began);
         self.outcome.busy[gpu] += self.clock.now() - began;
-        self.outcome.span = self.clock.now();
+        self.outcome.makespan = self.clock.now();
         self.counts.ended += 1;
         self.task_states[task].has_ended = true;
         self.library.ahead.ended(gpu as DeviceNumber, &self.task_states[task].uses);
