@@ -9,7 +9,7 @@ use super::fixed;
 use super::flawed::{Counting, LoadAlone};
 use super::machine::{A100, GpuMachine, RTX};
 use super::programs::{self, GpuProgram};
-use super::world::{AHEAD, EAGER, GpuMapping, GpuOutcome, GpuSetting, USUAL, simulate};
+use super::world::{AHEAD, EAGER, GpuMapping, GpuOutcome, GpuSetting, LIBRARY_DEFAULT, simulate};
 
 /// Before the generated part of the page.
 pub const MARK: &str = "<!-- from here on: cargo run --release -p benchmarks --bin gpu -- --write -->\n";
@@ -40,8 +40,13 @@ pub fn automatic(program: &GpuProgram, machine: GpuMachine, setting: GpuSetting)
 
 fn by_chance(program: &GpuProgram, machine: GpuMachine) -> u64 {
     let makespan = |seed| {
-        simulate(program, machine, USUAL, GpuMapping::Fixed(&fixed::by_chance(program, machine.gpus, seed)))
-            .makespan
+        simulate(
+            program,
+            machine,
+            LIBRARY_DEFAULT,
+            GpuMapping::Fixed(&fixed::by_chance(program, machine.gpus, seed)),
+        )
+        .makespan
     };
     let mut makespans: Vec<u64> = (1..=SEEDS).map(makespan).collect();
     makespans.sort_unstable();
@@ -50,7 +55,7 @@ fn by_chance(program: &GpuProgram, machine: GpuMachine) -> u64 {
 
 fn in_turns(program: &GpuProgram, machine: GpuMachine) -> u64 {
     let turns: Vec<usize> = (0..program.tasks.len()).map(|at| at % machine.gpus).collect();
-    simulate(program, machine, USUAL, GpuMapping::Fixed(&turns)).makespan
+    simulate(program, machine, LIBRARY_DEFAULT, GpuMapping::Fixed(&turns)).makespan
 }
 
 fn gigabytes(outcome: &GpuOutcome) -> f64 {
@@ -59,13 +64,13 @@ fn gigabytes(outcome: &GpuOutcome) -> f64 {
 
 /// A row of the first tables.
 fn compared(program: &GpuProgram, machine: GpuMachine) -> String {
-    let ((name, gpus), best) = fixed::best(program, machine, USUAL);
+    let ((name, gpus), best) = fixed::best(program, machine, LIBRARY_DEFAULT);
     let ratio = |makespan: u64| makespan as f64 / best.makespan as f64;
-    let (auto, ahead) = (automatic(program, machine, USUAL), automatic(program, machine, AHEAD));
+    let (auto, ahead) = (automatic(program, machine, LIBRARY_DEFAULT), automatic(program, machine, AHEAD));
     let parla = run(program, machine, EAGER, &mut Counting);
     let is_searched = machine.gpus > 1 && program.tasks.len() <= SEARCHED;
     let searched = if is_searched {
-        format!("{:.3}", ratio(fixed::searched(program, machine, USUAL, &gpus, TRIES)))
+        format!("{:.3}", ratio(fixed::searched(program, machine, LIBRARY_DEFAULT, &gpus, TRIES)))
     } else {
         "-".into()
     };
@@ -110,15 +115,15 @@ fn parts(page: &mut String, machine: GpuMachine) {
         "| program | automatic | no prefetch | in the order of creation | nothing taken from others | `estmc` | load alone |\n|---|---:|---:|---:|---:|---:|---:|"
     );
     for program in programs::all(&machine, TIMES / 5) {
-        let (_, best) = fixed::best(&program, machine, USUAL);
+        let (_, best) = fixed::best(&program, machine, LIBRARY_DEFAULT);
         let ratio = |outcome: GpuOutcome| format!("{:.3}", outcome.makespan as f64 / best.makespan as f64);
         let row = [
-            automatic(&program, machine, USUAL),
-            automatic(&program, machine, GpuSetting { prefetch: false, ..USUAL }),
-            automatic(&program, machine, GpuSetting { by_path: false, ..USUAL }),
-            automatic(&program, machine, GpuSetting { steals: false, ..USUAL }),
-            run(&program, machine, USUAL, &mut EarliestStart::default()),
-            run(&program, machine, USUAL, &mut LoadAlone::default()),
+            automatic(&program, machine, LIBRARY_DEFAULT),
+            automatic(&program, machine, GpuSetting { prefetch: false, ..LIBRARY_DEFAULT }),
+            automatic(&program, machine, GpuSetting { by_path: false, ..LIBRARY_DEFAULT }),
+            automatic(&program, machine, GpuSetting { steals: false, ..LIBRARY_DEFAULT }),
+            run(&program, machine, LIBRARY_DEFAULT, &mut EarliestStart::default()),
+            run(&program, machine, LIBRARY_DEFAULT, &mut LoadAlone::default()),
         ];
         let _ = writeln!(page, "| {} | {} |", program.name, row.map(ratio).join(" | "));
     }
@@ -136,9 +141,9 @@ fn pressure(page: &mut String) {
         for program in programs::all(&machine, TIMES / 5).into_iter().filter(is_large) {
             let cell = |part: u64| {
                 let machine = GpuMachine { memory: machine.memory / part, ..machine };
-                let (_, best) = fixed::best(&program, machine, USUAL);
+                let (_, best) = fixed::best(&program, machine, LIBRARY_DEFAULT);
                 let (auto, ahead) =
-                    (automatic(&program, machine, USUAL), automatic(&program, machine, AHEAD));
+                    (automatic(&program, machine, LIBRARY_DEFAULT), automatic(&program, machine, AHEAD));
                 let ratio = |outcome: &GpuOutcome| outcome.makespan as f64 / best.makespan as f64;
                 format!("{:.2} ({:.2}); {} / {}", ratio(&auto), ratio(&ahead), auto.evicted, best.evicted)
             };
@@ -167,7 +172,7 @@ pub fn generate() -> String {
 pub fn costs() -> String {
     let mut lines = String::new();
     for program in programs::all(&A100, TIMES) {
-        let outcome = automatic(&program, A100, USUAL);
+        let outcome = automatic(&program, A100, LIBRARY_DEFAULT);
         let each = |time: std::time::Duration| time.as_nanos() / program.tasks.len() as u128;
         let _ = writeln!(
             lines,

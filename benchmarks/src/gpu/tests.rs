@@ -2,15 +2,15 @@ use super::flawed::{Counting, LoadAlone};
 use super::machine::{A100, GpuMachine, RTX};
 use super::programs::{self, GpuProgram, GpuTask, GpuUse};
 use super::report::{automatic, run};
-use super::world::{AHEAD, EAGER, GpuMapping, GpuSetting, USUAL, simulate};
+use super::world::{AHEAD, EAGER, GpuMapping, GpuSetting, LIBRARY_DEFAULT, simulate};
 use super::{GpuTime, fixed};
 
 /// The stencil of the page is applied 500 times; after some its blocks are where they stay.
 const TIMES: usize = 60;
 
 fn against_fixed(program: &GpuProgram, machine: GpuMachine) -> (GpuTime, GpuTime) {
-    let (_, best) = fixed::best(program, machine, USUAL);
-    (automatic(program, machine, USUAL).makespan, best.makespan)
+    let (_, best) = fixed::best(program, machine, LIBRARY_DEFAULT);
+    (automatic(program, machine, LIBRARY_DEFAULT).makespan, best.makespan)
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn automatic_is_within_a_twentieth_of_the_best_fixed_mapping() {
 fn flawed_policies_fail_on_the_serial_graph() {
     let program = programs::serial();
     let (auto, best) = against_fixed(&program, RTX);
-    let load = run(&program, RTX, USUAL, &mut LoadAlone::default()).makespan;
+    let load = run(&program, RTX, LIBRARY_DEFAULT, &mut LoadAlone::default()).makespan;
     assert!(auto * 100 <= best * 101, "{auto} {best}");
     assert!(load * 20 > best * 21, "load alone: {load} {best}");
     let scattered = run(&program, RTX, EAGER, &mut LoadAlone::default()).makespan;
@@ -45,7 +45,7 @@ fn flawed_policies_fail_on_the_serial_graph() {
 #[test]
 fn counting_tasks_fails_where_they_differ() {
     for (program, machine) in [(programs::nbody(&RTX), RTX), (programs::cholesky(&A100), A100)] {
-        let (_, best) = fixed::best(&program, machine, USUAL);
+        let (_, best) = fixed::best(&program, machine, LIBRARY_DEFAULT);
         let counting = run(&program, machine, EAGER, &mut Counting).makespan;
         assert!(counting * 20 > best.makespan * 21, "{}: {counting} {}", program.name, best.makespan);
     }
@@ -54,7 +54,7 @@ fn counting_tasks_fails_where_they_differ() {
 #[test]
 fn a_chain_stays_where_it_is() {
     let program = programs::serial();
-    for setting in [USUAL, AHEAD] {
+    for setting in [LIBRARY_DEFAULT, AHEAD] {
         let outcome = automatic(&program, RTX, setting);
         assert_eq!((outcome.places, outcome.moved), (vec![0; 150], [0; 3]));
     }
@@ -71,7 +71,7 @@ fn the_model_keeps_its_own_rules() {
             assert!(outcome.makespan as f64 * gpus as f64 >= work, "{}", program.name);
             assert!(outcome.places.iter().all(|&gpu| gpu < gpus));
         }
-        let alone = automatic(&program, A100.with(1), USUAL);
+        let alone = automatic(&program, A100.with(1), LIBRARY_DEFAULT);
         assert_eq!(alone.moved[2], 0, "{}: nobody else is there", program.name);
         let read: u64 = (0..program.sizes.len())
             .filter(|&datum| program.lies[datum].is_none() && reads_first(&program, datum))
@@ -90,7 +90,7 @@ fn reads_first(program: &GpuProgram, datum: usize) -> bool {
 /// first.
 #[test]
 fn it_ends_with_hardly_any_memory() {
-    for setting in [USUAL, AHEAD, GpuSetting { prefetch: false, ..USUAL }] {
+    for setting in [LIBRARY_DEFAULT, AHEAD, GpuSetting { prefetch: false, ..LIBRARY_DEFAULT }] {
         let program = programs::cholesky(&A100);
         let machine = GpuMachine { memory: 6 * 32_000_000, ..A100 };
         let outcome = automatic(&program, machine, setting);
@@ -105,7 +105,7 @@ fn it_ends_with_hardly_any_memory() {
 fn copies_hide_behind_kernels() {
     let program = programs::gemm(&A100);
     let all = vec![0; program.tasks.len()];
-    let makespan = simulate(&program, A100.with(1), USUAL, GpuMapping::Fixed(&all)).makespan;
+    let makespan = simulate(&program, A100.with(1), LIBRARY_DEFAULT, GpuMapping::Fixed(&all)).makespan;
     let computing: GpuTime = program.tasks.iter().map(|task| task.time).sum();
     assert!(makespan < computing * 21 / 20, "{makespan} {computing}");
 }
@@ -126,7 +126,8 @@ fn copies_set_out_before_the_task_they_are_for_is_ready() {
         grid: (1, 1),
     };
     let makespan = |prefetch| {
-        simulate(&program, RTX, GpuSetting { prefetch, ..USUAL }, GpuMapping::Fixed(&[0; 10])).makespan
+        simulate(&program, RTX, GpuSetting { prefetch, ..LIBRARY_DEFAULT }, GpuMapping::Fixed(&[0; 10]))
+            .makespan
     };
     let copy = RTX.copy(None, Some(0), bytes);
     assert!(makespan(true) <= 10 * (time + 10_000) + 2 * copy, "{}", makespan(true));
@@ -136,8 +137,8 @@ fn copies_set_out_before_the_task_they_are_for_is_ready() {
 #[test]
 fn longer_paths_first_shortens_the_factorization() {
     let program = programs::cholesky(&A100);
-    let [path, creation] =
-        [true, false].map(|by_path| automatic(&program, A100, GpuSetting { by_path, ..USUAL }).makespan);
+    let [path, creation] = [true, false]
+        .map(|by_path| automatic(&program, A100, GpuSetting { by_path, ..LIBRARY_DEFAULT }).makespan);
     assert!(path < creation, "{path} {creation}");
 }
 
@@ -157,7 +158,7 @@ fn an_idle_gpu_takes_tasks_that_were_placed_on_others() {
         }
     }
     let program = programs::independent();
-    let setting = GpuSetting { placed: 100, ..USUAL };
+    let setting = GpuSetting { placed: 100, ..LIBRARY_DEFAULT };
     let [alone, helped] =
         [false, true].map(|steals| run(&program, RTX, GpuSetting { steals, ..setting }, &mut First));
     assert_eq!(alone.stolen, 0);

@@ -64,7 +64,7 @@ pub struct GpuSetting {
 }
 
 /// The library's setting: tasks are placed when they are ready.
-pub const USUAL: GpuSetting = GpuSetting {
+pub const LIBRARY_DEFAULT: GpuSetting = GpuSetting {
     prefetch: true,
     placed: 2 * STREAMS,
     ahead: 0,
@@ -73,7 +73,7 @@ pub const USUAL: GpuSetting = GpuSetting {
     by_path: true,
 };
 /// The same, but some tasks are placed before they are ready.
-pub const AHEAD: GpuSetting = GpuSetting { ahead: STREAMS, ..USUAL };
+pub const AHEAD: GpuSetting = GpuSetting { ahead: STREAMS, ..LIBRARY_DEFAULT };
 /// Parla's mapper: each task is placed for good as soon as it is made.
 pub const EAGER: GpuSetting = GpuSetting {
     prefetch: true,
