@@ -1,58 +1,36 @@
-// what: beside programs that compute, members of a team move to fewer workers, and back when these end: numbers, thread-local storage, errno, rounding and answers stay
+// what: beside programs that compute, members of a team move to fewer workers, and back when these end: numbers, thread-local storage, errno, rounding, the processor's number and answers stay
 // threads: 2
 // compilers: gcc, clang>=19
 // mode: preload
-// env: GANGWAY_WORKERS=auto
 // alone: yes
 // timeout: 120
 
+#define _GNU_SOURCE
 #include "check.h"
-#include "ompx.h"
+#include "foreign_loops.h"
 #include <errno.h>
 #include <fenv.h>
 #include <omp.h>
 #include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdint.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum { MOST_SPINNERS = 64 };
+#include <sys/syscall.h>
 
 static int private_number;
 #pragma omp threadprivate(private_number)
 static _Thread_local int local_number;
-static pid_t spinners[MOST_SPINNERS];
-static int started;
 
-#pragma weak ompx_get_counters
-
-/* Other runtimes have no such counter: -1. */
-static long moves(void)
+/* Does `sched_getcpu` name the processor that the kernel names? A thread may change its processor between the
+   two questions. */
+static int knows_its_processor(void)
 {
-    ompx_counters_t counters = {0};
-    if (!ompx_get_counters)
-        return -1;
-    ompx_get_counters(&counters, sizeof counters);
-    return (long)counters.moves;
-}
-
-static void start_spinners(void)
-{
-    for (started = 0; started < omp_get_num_procs() && started < MOST_SPINNERS; started++) {
-        spinners[started] = fork();
-        if (spinners[started] == 0)
-            for (;;)
-                ;
+    for (int attempt = 0; attempt < 20; attempt++) {
+        unsigned cpu = ~0u;
+        syscall(SYS_getcpu, &cpu, NULL, NULL);
+        if (sched_getcpu() == (int)cpu)
+            return 1;
     }
-}
-
-static void end_spinners(void)
-{
-    while (started-- > 0) {
-        kill(spinners[started], SIGKILL);
-        waitpid(spinners[started], NULL, 0);
-    }
+    return 0;
 }
 
 /* One region with `rounds` barriers. After each barrier every thread checks what belongs to it. The sum is
@@ -79,6 +57,7 @@ static void compute(int rounds)
             CHECK_EQ(private_number, 1000 + number);
             CHECK_EQ(*where, 1000 + number);
             CHECK_EQ(where == &local_number, 1);
+            CHECK_EQ(knows_its_processor(), 1);
             CHECK_EQ(pthread_equal(me, pthread_self()) != 0, 1);
             sum += number + 1;
         }

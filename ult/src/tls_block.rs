@@ -8,11 +8,12 @@
 //! relinquishes its resources ([`end_unused`]). A context *runs with* a TLS block while the thread
 //! pointer is the block's ([`run_with`]).
 //!
-//! What lives here: the pool of donors, and the change of the thread pointer. Four
+//! What lives here: the pool of donors, and the change of the thread pointer. Five
 //! files in `tls_block/` hold parts of it:
 //!
 //! * `record`: the record.
 //! * `donor`: making a donor.
+//! * `restartable`: the area for restartable sequences.
 //! * `support`: finding out whether donors can work in this process.
 //! * `setxid`: the C library's broadcasts to all threads.
 //!
@@ -52,6 +53,7 @@ use crate::sys::fork::ForkMutex;
 pub(crate) mod directory;
 mod donor;
 pub(crate) mod record;
+pub(crate) mod restartable;
 mod setxid;
 pub(crate) mod support;
 #[cfg(all(test, not(loom), target_arch = "x86_64"))]

@@ -15,6 +15,7 @@ use super::depart::depart;
 use super::handoff::borrow_from;
 use crate::allotment::attention::count_move;
 use crate::kernel_state::thread_state::differ;
+use crate::tls_block::restartable;
 use crate::worker::record::Worker;
 use crate::worker::words::here;
 
@@ -26,6 +27,8 @@ use crate::worker::words::here;
 /// * one of the two workers stands in for another one, or is dedicated to a thread;
 /// * it would leave its home, and a thread has kernel state of its own, such as a signal mask or an
 ///   affinity: each switch between two threads on one worker would set it anew;
+/// * it owns its kernel thread, and the program uses restartable sequences
+///   ([`restartable::leave_unless_used`]);
 /// * no TLS block can be borrowed for the kernel thread that the thread owns, or TLS blocks are not
 ///   used;
 /// * the target has no kernel thread, or the address space is limited.
@@ -47,7 +50,7 @@ pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {
     let thread = own.role.thread;
     if own.role.tls_block.is_none()
         || own.suspended.has(|entry| entry.role.thread == thread)
-        || thread == me.thread() && !borrow_from(me, own)
+        || thread == me.thread() && !(restartable::leave_unless_used() && borrow_from(me, own))
     {
         enter_program();
         return false;

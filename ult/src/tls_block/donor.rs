@@ -15,12 +15,13 @@
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::signals::mask;
 use crate::stack::kernel;
 use crate::sys::{arch, futex, thread};
 use crate::tls_block::record::TlsBlock;
+use crate::tls_block::restartable;
 use crate::worker::words;
 
 /// The name that debuggers and `/proc` show; at most 15 characters.
@@ -103,7 +104,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     unsafe {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
-    leave_restartable_sequences();
+    restartable::leave();
     // SAFETY: `make` waits, in the frame that holds both, until the donor is no longer expected.
     let Birth { tls_block, births } = unsafe { &*argument.cast::<Birth<'_>>() };
     let (word, mask) = (&raw const births.expected, births.mask & !births.monitor_signal);
@@ -156,76 +157,4 @@ pub(super) fn join(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; written before any other thread had the record.
     kernel::join(tls_block.tls_donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
     tls_block.signals.clear();
-}
-
-/// Offset of `cpu_id` in the kernel's `struct rseq`.
-const CPU_ID: usize = 4;
-/// The value that the C library writes if the registration failed. Readers then ask the kernel for
-/// the processor.
-const REGISTRATION_FAILED: i32 = -2;
-
-/// Unregisters this thread's area for restartable sequences (glibc 2.35 and later register it), and
-/// marks it as unregistered. For a borrower the kernel writes the processor to the area of the
-/// borrower's own kernel thread. Without this function, the area here would name the processor on
-/// which the donor last ran, and `sched_getcpu` would believe it.
-fn leave_restartable_sequences() {
-    let Some((area, size)) = restartable_area() else { return };
-    unregister(area, size);
-    // SAFETY: the area is in this thread's block and has at least 32 bytes. Only this thread and,
-    // before `unregister`, the kernel write it.
-    unsafe { area.wrapping_add(CPU_ID).cast::<i32>().write_volatile(REGISTRATION_FAILED) };
-}
-
-/// Where glibc keeps the area, relative to the thread pointer, and the size that glibc states. Size
-/// zero: there is none.
-static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
-static AREA_SIZE: AtomicUsize = AtomicUsize::new(0);
-
-/// Looks up what making a donor needs from the C library. The donor must not do this itself,
-/// because `dlsym` takes the loader's lock. A constructor may hold that lock for as long as it
-/// runs, and may wait for the very region that needs the donor.
-pub(super) fn look_up() {
-    // SAFETY: the symbols, where glibc has them, are a `ptrdiff_t` and an `unsigned int`, constant
-    // after start-up.
-    unsafe {
-        let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>().as_ref();
-        let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>().as_ref();
-        if let (Some(offset), Some(size)) = (offset, size) {
-            // ORDERING: Relaxed, both; the Release in `support` publishes them.
-            AREA_OFFSET.store(*offset, Ordering::Relaxed);
-            AREA_SIZE.store(*size as usize, Ordering::Relaxed);
-        }
-    }
-    kernel::minimal_stack();
-}
-
-/// The calling thread's area, and the size that glibc states for it, if glibc has registered one.
-fn restartable_area() -> Option<(*mut u8, usize)> {
-    // ORDERING: Relaxed, both; the donor's maker has asked `support`, and creating a thread orders
-    // that before it.
-    let (offset, size) = (AREA_OFFSET.load(Ordering::Relaxed), AREA_SIZE.load(Ordering::Relaxed));
-    (size != 0).then(|| (arch::thread_pointer().wrapping_add_signed(offset) as *mut u8, size))
-}
-
-/// Unregisters the area with the size that glibc has used. Until glibc 2.39 this is 32. Later it is
-/// what the kernel offers, at least 32.
-///
-/// If the kernel refuses all sizes, it writes the donor's processor once more when the donor is
-/// preempted before it sleeps. Then `sched_getcpu` is wrong under this TLS block, which costs
-/// locality and nothing else.
-fn unregister(area: *mut u8, stated: usize) {
-    const UNREGISTER: usize = 1;
-    const SIGNATURE: usize = 0x5305_3053;
-    const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
-    // SAFETY: only asks.
-    let offered = unsafe { libc::getauxval(AT_RSEQ_FEATURE_SIZE) } as usize;
-    for size in [32, stated, offered.next_multiple_of(32)] {
-        // SAFETY: the kernel compares address, size and signature with the values registered for
-        // this thread, and refuses (EINVAL, EPERM) if they differ.
-        if unsafe { arch::system_call(libc::SYS_rseq as usize, [area as usize, size, UNREGISTER, SIGNATURE]) }
-            == 0
-        {
-            return;
-        }
-    }
 }

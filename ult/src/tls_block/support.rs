@@ -55,7 +55,8 @@ pub fn support() -> Support {
     let mut answer = ANSWER.load(Ordering::Acquire);
     if answer == UNDECIDED {
         answer = decide();
-        super::donor::look_up();
+        super::restartable::look_up();
+        crate::stack::kernel::minimal_stack();
         // ORDERING: Release, pairs with the Acquire above.
         ANSWER.store(answer, Ordering::Release);
     }
