@@ -6,17 +6,23 @@
 //! barrier, or when it waits for its next region: member *n* of a team on *r* workers runs on the
 //! worker of member *n* modulo *r*. It goes back when there are processors enough.
 //!
+//! The number is one for the process. If regions of several sizes follow each other, the workers of
+//! the largest team are all workers, and smaller teams move only if they have more members than
+//! workers are to run.
+//!
 //! A member moves only if it has an assigned worker, its team is not bound to places, and the process
 //! has one initial thread. While no worker is kept waiting, nothing is measured.
 //!
 //! What does not live here: the decision, and the move itself ([`ult::sched::relocate`]).
 
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use ult::allotment::attention::{self, ALL_WORKERS};
-use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter};
+use ult::allotment::attention::{self, ALL_WORKERS, count_away};
+use ult::allotment::{Allotment, QuantumMeter};
+use ult::sys::clock;
 use ult::sys::fork::ForkMutex;
+use ult::worker::Worker;
 
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
@@ -26,20 +32,27 @@ use crate::{root, storage};
 /// Quanta without a shortage after which measuring ends. Chosen: half a second; any value
 /// from 20 to 200 will do.
 const CALM_QUANTA: u32 = 50;
+/// Quanta without a team of the largest size after which the largest one of now counts. Chosen: a
+/// fifth of a second; any value from 5 to 100 will do.
+const SMALLER_QUANTA: u32 = 20;
+/// If a quantum ends so many microseconds late, nobody has measured meanwhile, and measuring begins
+/// anew. Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
+const STALE_MICROS: u64 = 1_000_000;
 
-/// The team that is measured. One thread at a time measures.
-static FOLLOWED: ForkMutex<Option<FollowedTeam>> = ForkMutex::new(None);
-/// How many threads are not on the worker that is assigned to them.
-static AWAY: AtomicU32 = AtomicU32::new(0);
+/// What is measured. One thread at a time measures.
+static MEASURED: ForkMutex<Option<MeasuredProcess>> = ForkMutex::new(None);
+/// When the quantum is to end, in microseconds; 0 if none has begun.
+static DUE: AtomicU64 = AtomicU64::new(0);
+/// The size of the largest team that was seen in the quantum.
+static LARGEST: AtomicU32 = AtomicU32::new(0);
 
-struct FollowedTeam {
-    /// Its address; compared only.
-    team: usize,
-    size: u32,
+struct MeasuredProcess {
     allotment: Allotment,
     meter: QuantumMeter,
     /// Quanta in a row without a shortage.
     calm: u32,
+    /// Quanta in a row without a team of the largest size.
+    smaller: u32,
 }
 
 /// `thread` is about to wait at a barrier.
@@ -53,8 +66,8 @@ pub fn before_wait(thread: OwnThread) {
 /// A region with this team begins.
 #[inline]
 pub fn at_fork(team: &Team) {
-    if attention::needs_attention() && may_move(team) {
-        measure(team);
+    if attention::needs_attention() && primary_of_movable(team).is_some() {
+        measure(team.size());
     }
 }
 
@@ -62,8 +75,11 @@ pub fn at_fork(team: &Team) {
 /// plan, so the plan is not read.
 #[inline]
 pub fn between_regions(thread: OwnThread) {
-    if attention::needs_attention() && thread.own().binding.may_move.get() {
-        follow(thread, thread.team());
+    if attention::needs_attention()
+        && let Some((epoch, primary)) = thread.own().binding.primary_worker.get()
+        && epoch == thread.seen_epoch.get()
+    {
+        follow(thread, thread.team(), primary);
     }
 }
 
@@ -71,73 +87,101 @@ pub fn between_regions(thread: OwnThread) {
 #[inline]
 pub fn region_begins(thread: OwnThread) {
     if attention::needs_attention() {
-        thread.own().binding.may_move.set(may_move(thread.team()));
+        let primary = primary_of_movable(thread.team());
+        thread.own().binding.primary_worker.set(primary.map(|worker| (thread.seen_epoch.get(), worker)));
     }
 }
 
 #[cold]
 fn attend(thread: OwnThread) {
     let team = thread.team();
-    if may_move(team) {
-        measure(team);
+    if let Some(primary) = primary_of_movable(team) {
+        measure(team.size());
         if thread.num() != 0 {
-            follow(thread, team);
+            follow(thread, team, primary);
         }
     }
 }
 
-fn may_move(team: &Team) -> bool {
+/// The worker of thread 0, if members of the team may move.
+fn primary_of_movable(team: &Team) -> Option<&'static Worker> {
     let plan = team.plan();
-    team.kind == TeamKind::AssignedWorkers
+    let may_move = team.kind == TeamKind::AssignedWorkers
         && team.size() > 1
         && plan.nesting.active_around <= 1
         && plan.binding.places.is_none()
         && storage::may_share()
-        && !storage::are_kept_apart()
+        && !storage::are_kept_apart();
+    plan.origin.root_worker.filter(|_| may_move)
 }
 
-fn measure(team: &Team) {
+/// A team of `size` threads is running: ends the quantum if it has lasted long enough.
+fn measure(size: u32) {
     if root::count() != 1 {
         return attention::set_running(ALL_WORKERS);
     }
-    let Some(mut followed) = FOLLOWED.try_lock() else { return };
-    let name = ptr::from_ref(team) as usize;
-    let homes = || (0..team.size()).filter_map(|num| team.thread(num)?.home_or_host());
-    let Some(known) = followed.as_mut().filter(|known| (known.team, known.size) == (name, team.size()))
-    else {
-        attention::set_running(ALL_WORKERS);
-        let seed = u64::from(std::process::id()) << 8 | u64::from(team.size());
-        *followed = Some(FollowedTeam {
-            team: name,
-            size: team.size(),
-            allotment: Allotment::new(team.size(), seed),
-            meter: QuantumMeter::new(homes()),
-            calm: 0,
-        });
+    // ORDERING: Relaxed, all; measurements. The lock orders what is decided.
+    if LARGEST.load(Ordering::Relaxed) < size {
+        LARGEST.fetch_max(size, Ordering::Relaxed);
+    }
+    let now = clock::micros();
+    // ORDERING: as above.
+    if now < DUE.load(Ordering::Relaxed) {
         return;
+    }
+    let Some(mut measured) = MEASURED.try_lock() else { return };
+    // ORDERING: as above.
+    let is_stale = now > DUE.load(Ordering::Relaxed) + STALE_MICROS;
+    let largest = LARGEST.swap(0, Ordering::Relaxed).max(size);
+    let calm = match measured.as_mut().filter(|_| !is_stale) {
+        Some(process) => process.end_quantum(largest),
+        None => {
+            attention::set_running(ALL_WORKERS);
+            *measured = Some(MeasuredProcess::new(largest));
+            false
+        }
     };
-    if known.meter.age() < QUANTUM_MICROS {
-        return;
-    }
-    let running = known.allotment.decide(known.meter.next(homes()));
-    if running < team.size() {
-        prepare_to_share();
-    }
-    attention::set_running(if running == team.size() { ALL_WORKERS } else { running });
-    known.calm = if known.allotment.is_calm() { known.calm + 1 } else { 0 };
-    // ORDERING: Relaxed; a thread that has just come home is seen later.
-    if known.calm > CALM_QUANTA && AWAY.load(Ordering::Relaxed) == 0 {
-        *followed = None;
+    attention::note_quantum();
+    if calm && attention::away() == 0 {
+        *measured = None;
         attention::end_attention();
+    }
+    // ORDERING: as above.
+    DUE.store(measured.as_ref().map_or(0, |process| process.meter.due()), Ordering::Relaxed);
+}
+
+impl MeasuredProcess {
+    fn new(largest: u32) -> Self {
+        let seed = u64::from(std::process::id()) << 8 | u64::from(largest);
+        let (allotment, meter) = (Allotment::new(largest, seed), QuantumMeter::begin());
+        Self { allotment, meter, calm: 0, smaller: 0 }
+    }
+
+    /// Ends a quantum in which the largest team had `largest` threads. True after a time without a
+    /// shortage.
+    fn end_quantum(&mut self, largest: u32) -> bool {
+        self.smaller = if largest < self.allotment.most() { self.smaller + 1 } else { 0 };
+        let sample = self.meter.end_quantum();
+        if largest > self.allotment.most() || self.smaller > SMALLER_QUANTA {
+            self.allotment.resize(largest);
+        } else {
+            self.allotment.decide(sample);
+        }
+        let running = self.allotment.running();
+        let all_run = running == self.allotment.most() || !prepare_to_share();
+        attention::set_running(if all_run { ALL_WORKERS } else { running });
+        self.calm = if self.allotment.is_calm() { self.calm + 1 } else { 0 };
+        self.calm > CALM_QUANTA
     }
 }
 
 /// Called before threads share a worker. From then on signals reach the right thread, and the monitor
-/// helps threads that wait behind code that spins or blocks.
-fn prepare_to_share() {
+/// helps threads that wait behind code that spins or blocks. False if there is no monitor.
+fn prepare_to_share() -> bool {
     ult::signals::take_over();
-    ult::stall::start_if_needed();
+    let is_watched = ult::stall::start_if_needed();
     ult::stall::keep_up_with_objects();
+    is_watched
 }
 
 /// In the child of a fork, whose teams are new.
@@ -146,31 +190,27 @@ fn prepare_to_share() {
 /// Before the child has a second thread.
 pub unsafe fn forget_after_fork() {
     // SAFETY: as the caller says.
-    unsafe { FOLLOWED.forget(None) };
+    unsafe { MEASURED.forget(None) };
     // ORDERING: Relaxed; single-threaded.
-    AWAY.store(0, Ordering::Relaxed);
+    DUE.store(0, Ordering::Relaxed);
 }
 
-fn follow(thread: OwnThread, team: &Team) {
+/// Moves the thread to the worker on which it is to run. `primary` is the worker of thread 0.
+fn follow(thread: OwnThread, team: &Team, primary: &'static Worker) {
     let (num, running) = (thread.num(), attention::running());
-    let on = if num < running { num } else { num % running };
     let (Some(home), Some(host)) = (thread.home_or_host(), thread.host()) else { return };
-    let target = team.thread(on).and_then(|member| member.home_or_host());
-    // An isolated worker is for its thread alone.
-    let target = if home.is_shared() { target } else { Some(home) };
-    let Some(target) = target.filter(|target| !ptr::eq(*target, host)) else { return };
-    if ult::sched::relocate(home, target) {
+    let target = match num % running {
+        // An isolated worker is for its thread alone.
+        _ if num < running || !home.is_shared() => home,
+        0 => primary,
+        on => match team.thread(on).and_then(|member| member.home_or_host()) {
+            Some(worker) => worker,
+            None => return,
+        },
+    };
+    if !ptr::eq(target, host) && ult::sched::relocate(home, target) {
         thread.note_host(target);
         count_away(ptr::eq(host, home), ptr::eq(target, home));
-    }
-}
-
-fn count_away(was_home: bool, is_home: bool) {
-    // ORDERING: Relaxed, both; a count by itself.
-    match (was_home, is_home) {
-        (true, false) => _ = AWAY.fetch_add(1, Ordering::Relaxed),
-        (false, true) => _ = AWAY.fetch_sub(1, Ordering::Relaxed),
-        _ => {}
     }
 }
 

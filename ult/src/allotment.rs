@@ -38,9 +38,10 @@
 //! * One worker more or less. The rate with 63 of 64 workers is that of 32, so no trial succeeds.
 
 pub mod attention;
+mod meter;
 pub(crate) mod program_time;
 
-pub use program_time::QuantumMeter;
+pub use meter::QuantumMeter;
 
 use crate::sys::random::XorShift;
 
@@ -113,7 +114,7 @@ struct Trial {
 /// How many workers of a process run, and what earlier trials have shown.
 #[derive(Clone, Debug)]
 pub struct Allotment {
-    /// The number of workers, and of threads for each of those that run.
+    /// The number of workers, and of threads for each of those that run; each at least 1.
     most: u32,
     threads_per_worker: u32,
     /// What the last quanta were worth, with more weight on the newer ones.
@@ -160,6 +161,24 @@ impl Allotment {
     #[must_use]
     pub const fn is_calm(&self) -> bool {
         self.threads_per_worker == 1 && self.trial.is_none() && self.short_quanta == 0
+    }
+
+    /// From here on `most` workers are all workers; at least 1. If fewer than all ran, as many as
+    /// before run, as far as possible. A trial ends without a result.
+    pub fn resize(&mut self, most: u32) {
+        if let Some(trial) = self.trial.take() {
+            self.threads_per_worker = trial.threads_before;
+        }
+        let running = if self.threads_per_worker == 1 { most } else { self.running() };
+        self.most = most.max(1);
+        self.threads_per_worker = self.most.div_ceil(running.clamp(1, self.most));
+        self.held = 0;
+    }
+
+    /// The number given to [`Self::new`] or [`Self::resize`].
+    #[must_use]
+    pub const fn most(&self) -> u32 {
+        self.most
     }
 
     /// Takes in what a quantum has shown. Returns how many workers run from now on.
@@ -321,6 +340,23 @@ mod tests {
             !allotment.is_calm()
         });
         assert!(quanta.count() < 15);
+    }
+
+    #[test]
+    fn another_size_keeps_the_number() {
+        let mut allotment = Allotment::new(8, 1);
+        allotment.resize(4);
+        assert_eq!((allotment.running(), allotment.most()), (4, 4));
+        allotment.resize(8);
+        assert_eq!(allotment.running(), 8, "all still run");
+        while allotment.running() > 2 || allotment.trial.is_some() {
+            let running = allotment.running();
+            allotment.decide(if running > 2 { quantum(4, 60, false) } else { quantum(20, 0, false) });
+        }
+        for (most, running) in [(2, 2), (16, 16), (2, 2), (1, 1)] {
+            allotment.resize(most);
+            assert_eq!(allotment.running(), running);
+        }
     }
 
     #[test]

@@ -17,8 +17,9 @@ settings! {
         /// Kernel threads that run OpenMP threads, at least 1; by default
         /// [`EnvMachine::worker_target`].
         workers: u32 = by(workers(r, machine)), shown(GANGWAY_WORKERS: plain);
-        /// Does the number of workers that run follow the processors that the program gets?
-        follows: bool = by(r.vars.get("GANGWAY_WORKERS").is_some_and(is_auto));
+        /// Does the number of workers that run follow the processors that the program gets? Not if
+        /// the user has chosen a number.
+        follows: bool = by(r.vars.get("GANGWAY_WORKERS").is_none_or(|text| number(text).is_err()));
         /// As in [`Icv::gang`](crate::icv::Icv::gang).
         gang: GangSched = read(OMP_GANG_SCHED, "using auto", gang_sched).or(GangSched::Auto), shown(plain);
         /// Whom a worker without work steals from.
@@ -42,10 +43,13 @@ const MOST_WORKERS: u32 = 4096;
 fn workers(r: &mut VariableReader<'_>, machine: &EnvMachine) -> u32 {
     let default = machine.worker_target;
     let instead = format!("using {default}");
-    let what = format!("more than {MOST_WORKERS}");
-    let number = at_most(count(1), MOST_WORKERS, &what);
     let parse = |text: &str| if is_auto(text) { Ok(default) } else { number(text) };
     r.read("GANGWAY_WORKERS", &instead, parse).unwrap_or(default)
+}
+
+/// A number of workers that the user has chosen.
+fn number(text: &str) -> Result<u32, String> {
+    at_most(count(1), MOST_WORKERS, &format!("more than {MOST_WORKERS}"))(text)
 }
 
 fn is_auto(text: &str) -> bool {
@@ -119,10 +123,12 @@ mod tests {
     #[test]
     fn workers_are_the_default_number_of_threads() {
         let s = good(&[("GANGWAY_WORKERS", "3")]);
-        assert_eq!((s.scheduling.workers, s.initial.nthreads), (3, 3));
+        assert_eq!((s.scheduling.workers, s.scheduling.follows, s.initial.nthreads), (3, false, 3));
+        assert!(good(&[]).scheduling.follows && good(&[("GANGWAY_WORKERS", "Auto")]).scheduling.follows);
         let s = good(&[("GANGWAY_WORKERS", "3"), ("OMP_NUM_THREADS", "5")]);
         assert_eq!((s.scheduling.workers, s.initial.nthreads), (3, 5));
         let (s, lines) = build(&[("GANGWAY_WORKERS", "0")]);
         assert_eq!((s.scheduling.workers, s.initial.nthreads, lines.len()), (16, 16, 1));
+        assert!(s.scheduling.follows);
     }
 }

@@ -11,6 +11,7 @@ use core::ptr::NonNull;
 
 use ult::sys::arch::{self, FpState};
 use ult::victim::Draw;
+use ult::worker::Worker;
 
 use crate::affinity::assign::PlaceAssignment;
 use crate::counts::CountList;
@@ -134,9 +135,9 @@ pub struct ThreadBinding {
     pub unbound: RefCell<Vec<usize>>,
     /// Places that this thread may use.
     pub partition: PlacePartition,
-    /// May the thread move to another worker ([`crate::following`])? Determined when a region
-    /// begins, and kept until the next one.
-    pub may_move: Cell<bool>,
+    /// If the thread may move to another worker ([`crate::following`]): the epoch of its region, and
+    /// the worker of thread 0. Determined when the region begins.
+    pub primary_worker: Cell<Option<(u64, &'static Worker)>>,
 }
 
 impl ThreadOwn {
@@ -173,7 +174,7 @@ impl ThreadOwn {
                 displayed: RefCell::default(),
                 unbound: RefCell::default(),
                 partition: PlacePartition::default(),
-                may_move: Cell::new(false),
+                primary_worker: Cell::new(None),
             },
             tied: Tied::default(),
             mode: Cell::new(arch::fp_state()),

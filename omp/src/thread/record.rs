@@ -87,6 +87,12 @@ unsafe impl Sync for Thread {}
 // SAFETY: as above.
 unsafe impl Send for Thread {}
 
+#[inline(always)]
+fn worker_at(record: *const Worker) -> Option<&'static Worker> {
+    // SAFETY: null or a worker record, and those are never freed.
+    unsafe { record.as_ref() }
+}
+
 /// For [`ult::debug`].
 pub const ENTRIES: [DebugEntry; 3] = [
     DebugEntry::number("thread.team", offset_of!(Thread, team)),
@@ -161,16 +167,13 @@ impl Thread {
     pub fn host(&self) -> Option<&'static Worker> {
         // ORDERING: Relaxed, after the full fence of the caller (`Team::wake_members` and others)
         // or before the one in `Worker::wake`.
-        let worker = self.shared.worker.load(Ordering::Relaxed);
-        // SAFETY: null or a worker record, and those are never freed.
-        unsafe { worker.as_ref() }
+        worker_at(self.shared.worker.load(Ordering::Relaxed))
     }
 
     /// The worker that is assigned to the thread, if there is one.
     pub fn home(&self) -> Option<&'static Worker> {
         // ORDERING: Relaxed; compared, and asked for its kernel thread.
-        // SAFETY: null or a worker record, and those are never freed.
-        unsafe { self.shared.home.load(Ordering::Relaxed).as_ref() }
+        worker_at(self.shared.home.load(Ordering::Relaxed))
     }
 
     /// Notes the worker that is assigned to the thread, before the thread starts.

@@ -7,8 +7,14 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use crate::sys::clock::micros;
+
 /// All workers run.
 pub const ALL_WORKERS: u32 = u32::MAX;
+
+/// Attention ends when no quantum has been measured for this time, in microseconds, and every thread
+/// is on its assigned worker. Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
+const UNMEASURED_MICROS: u64 = 1_000_000;
 
 /// The words that waiting threads read. They change seldom.
 #[repr(align(128))]
@@ -19,6 +25,10 @@ struct AllotmentWords {
     attention: AtomicBool,
     /// How many workers outermost teams run on.
     running: AtomicU32,
+    /// When the last quantum ended, in microseconds.
+    measured: AtomicU64,
+    /// How many threads are not on the worker that is assigned to them.
+    away: AtomicU32,
     /// Threads that have moved to another worker, or back.
     moves: AtomicU64,
 }
@@ -27,6 +37,8 @@ static WORDS: AllotmentWords = AllotmentWords {
     is_on: AtomicBool::new(false),
     attention: AtomicBool::new(false),
     running: AtomicU32::new(ALL_WORKERS),
+    measured: AtomicU64::new(0),
+    away: AtomicU32::new(0),
     moves: AtomicU64::new(0),
 };
 
@@ -47,8 +59,43 @@ pub fn needs_attention() -> bool {
 pub(crate) fn note_shortage() {
     // ORDERING: Relaxed; a setting.
     if WORDS.is_on.load(Ordering::Relaxed) && !needs_attention() {
+        note_quantum();
         // ORDERING: Relaxed; the hint, written only if it changes.
         WORDS.attention.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A quantum has ended.
+pub fn note_quantum() {
+    // ORDERING: Relaxed; see `end_if_unmeasured`.
+    WORDS.measured.store(micros(), Ordering::Relaxed);
+}
+
+/// Ends the attention if no thread measures quanta: for example, the program's teams are of a kind
+/// that stays on its workers.
+#[cold]
+pub(super) fn end_if_unmeasured() {
+    // ORDERING: Relaxed; a thread that measures at this moment finds the attention ended, and begins
+    // anew at the next shortage.
+    if micros().saturating_sub(WORDS.measured.load(Ordering::Relaxed)) > UNMEASURED_MICROS && away() == 0 {
+        end_attention();
+    }
+}
+
+/// How many threads are not on the worker that is assigned to them. A thread that has just moved
+/// may be missing.
+pub fn away() -> u32 {
+    // ORDERING: Relaxed; a count by itself.
+    WORDS.away.load(Ordering::Relaxed)
+}
+
+/// A thread moves, or leaves its team: was it on its assigned worker before, and is it there then?
+pub fn count_away(was_home: bool, is_home: bool) {
+    // ORDERING: Relaxed, both; as above.
+    match (was_home, is_home) {
+        (true, false) => _ = WORDS.away.fetch_add(1, Ordering::Relaxed),
+        (false, true) => _ = WORDS.away.fetch_sub(1, Ordering::Relaxed),
+        _ => {}
     }
 }
 
@@ -84,5 +131,7 @@ pub(crate) fn count_move() {
 
 /// In the child of a fork, which has one thread.
 pub(crate) fn reset_after_fork() {
+    // ORDERING: Relaxed; single-threaded.
+    WORDS.away.store(0, Ordering::Relaxed);
     end_attention();
 }

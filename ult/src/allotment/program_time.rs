@@ -1,18 +1,14 @@
-//! How long a worker's kernel thread runs program code, and how long it waits for a processor.
+//! How long a worker runs program code.
 //!
 //! A worker reads the tick counter at the border of its scheduler, while the number of workers needs
-//! attention ([`super::attention`]). What
-//! does not live here: what follows from the times ([`super`]).
+//! attention ([`super::attention`]). What does not live here: the end of a quantum
+//! ([`super::meter`]).
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::sched::spin_policy;
-use crate::sys::proc_file::RunTimes;
-use crate::sys::{arch, clock};
-use crate::worker::record::Worker;
+use crate::sys::arch;
 
-use super::QuantumSample;
-use super::attention::needs_attention;
+use super::attention::{end_if_unmeasured, needs_attention};
 
 /// The time of one worker in program code, in ticks. Only the worker's kernel thread writes it.
 #[derive(Default)]
@@ -22,7 +18,13 @@ pub(crate) struct ProgramTime {
     since: AtomicU64,
     /// Ticks in program code before `since`.
     ticks: AtomicU64,
+    /// How often program code began to run while the number of workers needed attention.
+    begun: AtomicU32,
 }
+
+/// After so many measured beginnings of program code, a worker looks whether anyone uses the measured
+/// times. Chosen: a look costs 40 ns; any value from 100 to 10,000 will do.
+const BEGINNINGS_PER_LOOK: u32 = 1024;
 
 impl ProgramTime {
     /// The worker enters its scheduler.
@@ -45,74 +47,19 @@ impl ProgramTime {
         if needs_attention() {
             // ORDERING: as above.
             self.since.store(arch::ticks(), Ordering::Relaxed);
+            let begun = self.begun.load(Ordering::Relaxed).wrapping_add(1);
+            self.begun.store(begun, Ordering::Relaxed);
+            if begun.is_multiple_of(BEGINNINGS_PER_LOOK) {
+                end_if_unmeasured();
+            }
         }
     }
 
-    fn until(&self, now: u64) -> u64 {
+    pub(super) fn until(&self, now: u64) -> u64 {
         // ORDERING: as above.
         let since = self.since.load(Ordering::Relaxed);
         let running = if since == 0 { 0 } else { now.saturating_sub(since) };
         self.ticks.load(Ordering::Relaxed) + running
-    }
-}
-
-/// What was read of a worker at the end of the last quantum.
-#[derive(Clone, Copy, Default)]
-struct WorkerReading {
-    /// Ticks in program code.
-    program: u64,
-    /// Zeros if the kernel does not count.
-    kernel: RunTimes,
-}
-
-/// Measures quanta, for one thread at a time.
-pub struct QuantumMeter {
-    /// When the quantum began: microseconds and ticks.
-    began: (u64, u64),
-    readings: Vec<WorkerReading>,
-}
-
-impl QuantumMeter {
-    /// Begins the first quantum of `workers`.
-    pub fn new<'w>(workers: impl Iterator<Item = &'w Worker>) -> Self {
-        let now = (clock::micros(), arch::ticks());
-        Self { began: now, readings: workers.map(|worker| reading_of(worker, now.1)).collect() }
-    }
-
-    /// For how many microseconds the quantum has lasted.
-    #[must_use]
-    pub fn age(&self) -> u64 {
-        clock::micros().saturating_sub(self.began.0)
-    }
-
-    /// Ends the quantum of the same workers, in the same order, and begins the next one.
-    pub fn next<'w>(&mut self, workers: impl Iterator<Item = &'w Worker>) -> QuantumSample {
-        let now = (clock::micros(), arch::ticks());
-        let wall = (now.0 - self.began.0).max(1);
-        let ticks = now.1.saturating_sub(self.began.1).max(1) as f64;
-        let has_idle_processor =
-            spin_policy::runnable_threads().is_some_and(|count| count < spin_policy::cores());
-        let mut sample = QuantumSample { wall, useful: 0, delayed: 0, has_idle_processor };
-        for (worker, last) in workers.zip(&mut self.readings) {
-            let reading = reading_of(worker, now.1);
-            let share = reading.program.saturating_sub(last.program) as f64 / ticks;
-            let ran = reading.kernel.ran.saturating_sub(last.kernel.ran) / 1000;
-            let delayed = reading.kernel.delayed.saturating_sub(last.kernel.delayed) / 1000;
-            // As a rule the wait for a processor falls into program code. Program code may sleep, so
-            // `ran` is the limit.
-            sample.useful += ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
-            sample.delayed += delayed;
-            *last = reading;
-        }
-        self.began = now;
-        sample
-    }
-}
-
-fn reading_of(worker: &Worker, now: u64) -> WorkerReading {
-    WorkerReading {
-        program: worker.program_time.until(now),
-        kernel: RunTimes::of_thread(worker.watched.tid()).unwrap_or_default(),
     }
 }
 

@@ -142,9 +142,9 @@ pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
 /// Starts the watcher if this process has none. Any thread may call it, but not in a signal
 /// handler. It costs one load when the watcher runs already.
 ///
-/// If memory or threads for the watcher are lacking, there is no monitor, and the next call tries
-/// again.
-pub fn start_if_needed() {
+/// False if memory or threads for the watcher are lacking: there is no monitor, and the next call
+/// tries again.
+pub fn start_if_needed() -> bool {
     // ORDERING: Relaxed; the winner of the exchange starts the watcher, and nothing else depends on
     // it.
     if STATE.load(Relaxed) == NONE && STATE.compare_exchange(NONE, AWAKE, Relaxed, Relaxed).is_ok() {
@@ -152,8 +152,10 @@ pub fn start_if_needed() {
         if !spawn() {
             // ORDERING: as above.
             STATE.store(NONE, Relaxed);
+            return false;
         }
     }
+    true
 }
 
 /// Resets the watcher in the child of a fork: there is no watcher, and no kernel thread uses a

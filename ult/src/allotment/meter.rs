@@ -1,0 +1,90 @@
+//! A quantum: what the workers did in it.
+//!
+//! It adds up the workers' time in program code, and what the kernel says of their kernel threads.
+//! What does not live here: what follows from the times ([`super`]).
+
+use crate::sched::spin_policy;
+use crate::sys::proc_file::RunTimes;
+use crate::sys::{arch, clock};
+use crate::worker::record::Worker;
+use crate::worker::table::{at, table_len};
+
+use super::{QUANTUM_MICROS, QuantumSample};
+
+/// A quantum lasts at least so many microseconds for each worker. Derived: reading a worker's times
+/// takes up to 5 us, which is then at most a fortieth of one thread's time.
+const MICROS_PER_WORKER: u64 = 200;
+
+/// What was read of a worker at the end of the last quantum.
+#[derive(Clone, Copy, Default)]
+struct WorkerReading {
+    /// Ticks in program code.
+    program: u64,
+    /// Zeros if the kernel does not count.
+    kernel: RunTimes,
+}
+
+/// Measures quanta, for one thread at a time.
+pub struct QuantumMeter {
+    /// When the quantum began: microseconds and ticks.
+    began: (u64, u64),
+    readings: Vec<WorkerReading>,
+}
+
+impl QuantumMeter {
+    /// Begins the first quantum.
+    #[must_use]
+    pub fn begin() -> Self {
+        let now = (clock::micros(), arch::ticks());
+        Self { began: now, readings: workers().map(|worker| reading_of(worker, now.1)).collect() }
+    }
+
+    /// When the quantum is to end, in microseconds: after [`QUANTUM_MICROS`], with many workers
+    /// later, because all of them are read then.
+    #[must_use]
+    pub fn due(&self) -> u64 {
+        self.began.0 + QUANTUM_MICROS.max(MICROS_PER_WORKER * self.readings.len() as u64)
+    }
+
+    /// Ends the quantum, and begins the next one.
+    pub fn end_quantum(&mut self) -> QuantumSample {
+        let now = (clock::micros(), arch::ticks());
+        let wall = (now.0 - self.began.0).max(1);
+        let ticks = now.1.saturating_sub(self.began.1).max(1) as f64;
+        let has_idle_processor =
+            spin_policy::runnable_threads().is_some_and(|count| count < spin_policy::cores());
+        let mut sample = QuantumSample { wall, useful: 0, delayed: 0, has_idle_processor };
+        for (index, worker) in workers().enumerate() {
+            let reading = reading_of(worker, now.1);
+            let Some(last) = self.readings.get_mut(index) else {
+                self.readings.push(reading);
+                continue;
+            };
+            let share = reading.program.saturating_sub(last.program) as f64 / ticks;
+            let ran = reading.kernel.ran.saturating_sub(last.kernel.ran) / 1000;
+            let delayed = reading.kernel.delayed.saturating_sub(last.kernel.delayed) / 1000;
+            // As a rule the wait for a processor falls into program code. Program code may sleep, so
+            // `ran` is the limit.
+            sample.useful += ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
+            sample.delayed += delayed;
+            *last = reading;
+        }
+        self.began = now;
+        sample
+    }
+}
+
+/// All workers, those without a kernel thread as well. Workers are only added to this list.
+fn workers() -> impl Iterator<Item = &'static Worker> {
+    (0..table_len()).map_while(at)
+}
+
+fn reading_of(worker: &Worker, now: u64) -> WorkerReading {
+    WorkerReading {
+        program: worker.program_time.until(now),
+        kernel: Some(worker.watched.tid())
+            .filter(|&tid| tid != 0)
+            .and_then(RunTimes::of_thread)
+            .unwrap_or_default(),
+    }
+}
