@@ -166,6 +166,7 @@ fn for_figures() -> Vec<Command> {
             filter(),
             file("out", "DIR", "Where pages go; docs for a whole run without it"),
             flag("check", "Only what test does"),
+            flag("busy", "Whole programs beside other programs; half an hour, writes docs/busy.md"),
             flag("instructions", "Counts instructions and records them"),
             library(),
         ]),

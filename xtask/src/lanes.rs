@@ -74,12 +74,17 @@ pub fn lanes(builds: &[LaneProgram], library: &Path) -> Vec<BenchLane> {
 /// `env` with what is taken away and what is set: `settings`, and the library of `lane`.
 pub fn environment(lane: &BenchLane, settings: &[(&str, &str)]) -> Vec<String> {
     let mut words = vec!["env".to_string()];
-    let foreign = std::env::vars().map(|(key, _)| key).filter(|k| is_foreign(k));
-    words.extend(foreign.flat_map(|key| ["-u".to_string(), key]));
+    words.extend(without_foreign_variables());
     words.extend(settings.iter().map(|(key, value)| format!("{key}={value}")));
     let preload = |library: &PathBuf| format!("LD_PRELOAD={}", library.display());
     words.extend(lane.library.as_ref().map(preload));
     words
+}
+
+/// Words for `env` that take away all variables of OpenMP runtimes.
+pub fn without_foreign_variables() -> impl Iterator<Item = String> {
+    let foreign = std::env::vars().map(|(key, _)| key).filter(|k| is_foreign(k));
+    foreign.flat_map(|key| ["-u".to_string(), key])
 }
 
 fn is_foreign(key: &str) -> bool {

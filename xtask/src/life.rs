@@ -27,7 +27,7 @@ const LIMITED: &str = "address_space";
 /// What a case that cannot be tried on this machine ends with.
 const SKIPPED: &str = "exit 77";
 /// Where OpenBLAS built for OpenMP is.
-const OPENBLAS: &str = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
+pub const OPENBLAS: &str = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
 /// Between these lines of docs/robustness.md is the table.
 const MARKS: [&str; 2] = ["<!-- xtask life --table -->\n", "<!-- end of the table -->\n"];
 

@@ -7,6 +7,7 @@ mod abi_tests;
 mod answer;
 mod bench;
 mod bridge;
+mod busy;
 mod circles;
 mod commands;
 mod conform;
@@ -444,6 +445,11 @@ fn benchmarks(options: &ArgMatches, places: &Workspace, report: &mut Report) -> 
     let (quick, rounds) = (options.get_flag("quick"), count(options, "runs"));
     let filter = filter(options).unwrap_or_default();
     let out = path(options, "out");
+    if options.get_flag("busy") {
+        let out = out.or(filter.is_empty().then(|| places.root.join("docs")));
+        let (library, rounds) = (library(options, places)?, rounds.unwrap_or(busy::USUAL_ROUNDS));
+        return busy::run(places, &busy::BusyRequest { library, rounds, filter, out });
+    }
     let out = out.or((!quick && filter.is_empty()).then(|| places.root.join("docs")));
     let library = library(options, places)?;
     bench::run(places, &bench::BenchRequest { library, quick, rounds, filter, out })

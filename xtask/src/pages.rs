@@ -19,12 +19,12 @@ mod messages;
 mod orders;
 mod rejected;
 
-use crate::bench;
 use crate::files;
 use crate::programs::Workspace;
 use crate::report::Report;
-use std::fs;
+use crate::{bench, busy};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Crates whose sources the pages are written from, each with the words a reader knows it by.
 const ROOMS: [(&str, &str); 11] = [
@@ -67,15 +67,22 @@ pub fn run(places: &Workspace, check: bool, report: &mut Report) {
         "docs/protocols/wait.md: orders and intervals are what the sources say",
         update(root, orders::PAGE, &orders::page(root), check),
     );
-    report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
+    report.check(
+        "docs/benchmarks.md is what the figures say",
+        of_figures(root, bench::pages(&root.join("docs")), check),
+    );
+    report.check(
+        "docs/busy.md is what the figures say",
+        of_figures(root, busy::pages(&root.join("docs")), check),
+    );
     report.check("pages: links lead somewhere", links::broken(root));
     report.check("pages: the book has all of them", links::forgotten(root));
     book::run(places, report);
 }
 
-/// The page of benchmarks and its plots, from the figures of the last run.
-fn benchmarks(root: &Path, check: bool) -> Vec<String> {
-    match bench::pages(&root.join("docs")) {
+/// A page of benchmarks and its plots, from the figures of the last run.
+fn of_figures(root: &Path, pages: io::Result<Vec<(String, String)>>, check: bool) -> Vec<String> {
+    match pages {
         Ok(pages) => pages
             .iter()
             .flat_map(|(name, text)| {
@@ -84,7 +91,7 @@ fn benchmarks(root: &Path, check: bool) -> Vec<String> {
                     .map(move |why| format!("{name}: {why}"))
             })
             .collect(),
-        Err(why) => vec![format!("docs/plots/benchmarks.tsv: {why}")],
+        Err(why) => vec![format!("the figures in docs/plots: {why}")],
     }
 }
 

@@ -7,9 +7,9 @@ use crate::conformance::{self, Suite};
 use crate::programs::Workspace;
 use crate::report::{Report, Step};
 use crate::{
-    abi_tests, bench, bridge, circles, conform, debugger, dist, env_cases, examples, exec, factorizations,
-    format, gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers,
-    setup, soak, symbols, trace, words,
+    abi_tests, bench, bridge, busy, circles, conform, debugger, dist, env_cases, examples, exec,
+    factorizations, format, gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement,
+    readme, sanitizers, setup, soak, symbols, trace, words,
 };
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +52,7 @@ pub fn run(places: &Workspace, install: bool, quick: bool, report: &mut Report) 
     trace::run(places, &library, report);
     report.step("benchmarks");
     bench::check(places, &library, report);
+    busy::check(places, &library, report);
     report.step("real programs");
     let request = conform::SpecRequest { library: Some(&library), filter: "", quick: true };
     conform::run(places, &request, report);

@@ -1,0 +1,88 @@
+//! All figures of a run in one table: docs/plots/busy.tsv.
+
+use super::measure::{BusyRow, BusySample, BusySeries};
+use super::plan::BusyLaneKind;
+use std::fmt::Write as _;
+
+/// Its name in docs/plots.
+pub const FILE: &str = "busy.tsv";
+
+/// The table. Its first line says what was measured on.
+pub fn write(rows: &[BusyRow], cores: u32) -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').nth(2).unwrap_or("?").to_string();
+    let mut text = format!("# {cores} processors; load average of the last quarter of an hour: {load}\n");
+    text.push_str("# program\tsituation\tlane\tround\twall_s\tprocessor_s\n");
+    for row in rows {
+        for series in &row.series {
+            for (round, sample) in series.rounds.iter().enumerate() {
+                if let Some(BusySample { wall, processor }) = sample {
+                    let (program, situation, lane) = (&row.program, &row.situation, series.kind.name());
+                    let _ = writeln!(
+                        text,
+                        "{program}\t{situation}\t{lane}\t{}\t{wall:.4}\t{processor:.2}",
+                        round + 1
+                    );
+                }
+            }
+        }
+    }
+    text
+}
+
+/// What the first line says.
+pub fn machine(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+}
+
+/// The rows of a table.
+pub fn read(text: &str) -> Vec<BusyRow> {
+    let mut rows: Vec<BusyRow> = vec![];
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [program, situation, lane, round, wall, processor] = fields[..] else { continue };
+        let numbers = (round.parse::<usize>(), wall.parse(), processor.parse());
+        let (Some(kind), (Ok(round), Ok(wall), Ok(processor))) = (BusyLaneKind::named(lane), numbers) else {
+            continue;
+        };
+        let row = match rows.iter().position(|row| row.program == program && row.situation == situation) {
+            Some(at) => &mut rows[at],
+            None => {
+                rows.push(BusyRow { program: program.into(), situation: situation.into(), series: vec![] });
+                rows.last_mut().expect("just pushed")
+            }
+        };
+        let series = match row.series.iter().position(|series| series.kind == kind) {
+            Some(at) => &mut row.series[at],
+            None => {
+                row.series.push(BusySeries::new(kind, vec![]));
+                row.series.last_mut().expect("just pushed")
+            }
+        };
+        series.rounds.resize(series.rounds.len().max(round), None);
+        series.rounds[round - 1] = Some(BusySample { wall, processor });
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let sample = |wall| Some(BusySample { wall, processor: 1.5 });
+        let series = [
+            BusySeries::new(BusyLaneKind::Libgomp, vec![sample(3.0)]),
+            BusySeries::new(BusyLaneKind::Fixed(2), vec![sample(1.0), None, sample(2.0)]),
+        ];
+        let row = BusyRow { program: "a b".into(), situation: "2 loops".into(), series: series.to_vec() };
+        let text = write(&[row], 2);
+        assert!(machine(&text).starts_with("2 processors"));
+        let read = read(&text);
+        assert_eq!(read.len(), 1);
+        assert_eq!((&*read[0].program, &*read[0].situation), ("a b", "2 loops"));
+        assert_eq!(read[0].series[1].rounds, series[1].rounds);
+        assert_eq!(write(&read, 2), text);
+    }
+}
