@@ -48,6 +48,7 @@ pub fn queued_before(task: &Task) -> Vec<QueuedWork> {
 }
 
 /// For each predecessor of `task` that has queued work, returns where that work is or was.
+/// Predecessors that were complete when `task` was entered are left out.
 pub fn have_queued_before(task: &Task) -> Vec<QueuedWork> {
     ask_before(task, |before| before.iter().filter_map(|before| before.get().queued()).collect())
         .unwrap_or_default()

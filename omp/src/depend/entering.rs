@@ -23,8 +23,10 @@ use crate::task::{constructs, life};
 use crate::taskgraph::recording as taskgraph;
 use crate::thread::current::CurrentThread;
 
-/// Enters a new task with its dependences. As a rule, the task is queued when its last predecessor
-/// completes, perhaps at once. In three cases the task runs here, before the function returns:
+/// Submits a new task with its dependences. As a rule, the task is entered in the table, and is
+/// queued when its last predecessor completes, perhaps at once. In three cases the task runs here,
+/// before the function returns. Such a task is not entered if a quick check finds no incomplete
+/// predecessor ([`nothing_precedes`], [`is_clear`]). The three cases:
 ///
 /// * The running task is final. Or it runs on a free agent, in a taskgroup with reductions, and
 ///   only this agent may run the tasks of that taskgroup ([`agents::adds_alone`]). Then the
@@ -109,8 +111,10 @@ pub fn has_live_children(here: CurrentThread) -> bool {
     here.task.children() != 0 && DependTable::if_any(here.task).is_some_and(DependTable::is_live)
 }
 
-/// Enters an undeferred task with its dependences, and waits until the task may run. Then the
-/// caller runs the task with [`life::run_at_once`], or the compiler's own code runs it.
+/// Enters an undeferred task with its dependences, and waits until the task may run. If nothing
+/// precedes the task ([`nothing_precedes`]), the task is not entered, and the function returns at
+/// once. After the return, the caller runs the task with [`life::run_at_once`], or the compiler's
+/// own code runs it.
 pub fn wait_to_run(here: CurrentThread, task: &Task, items: impl Iterator<Item = Dependence>) {
     if nothing_precedes(here, task) {
         return offload::host_looks();
@@ -136,8 +140,8 @@ pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + C
 ///
 /// `None` means that the task that the caller runs holds no mutex. Such a task needs no node. No
 /// later task has to wait for it, because the generating task makes the next task only after this
-/// one has ended. A task that holds mutexes needs the node: earlier tasks may stand in line for
-/// these mutexes.
+/// one has ended. A task that holds mutexes needs the node: other tasks may stand in line for these
+/// mutexes. They were made earlier, but lost their last predecessor later.
 #[must_use]
 pub fn wait_and_hold(
     here: CurrentThread,
@@ -215,8 +219,10 @@ ult::seam! {
     }
 }
 
-/// Takes the guard off a node when all its edges are entered. Returns true if the node is ready: no
-/// predecessor is left, and the node holds its mutexes.
+/// Takes the guard off a node when all its edges are entered. Returns true if the caller finds the
+/// node ready: no predecessor is left, and the node holds its mutexes. If the node's only edge is
+/// linked without a guard, the result is false. The thread that closes the list with this edge
+/// makes the node ready.
 #[inline]
 fn release_guard(node: &Node) -> bool {
     node.release_guard() && mutexes::acquire(node)

@@ -3,10 +3,12 @@
 //! What lives here: acquiring the mutexes of a node, and handing them on. What does not: which
 //! tasks are members of a set ([`super::table`]).
 //!
-//! A node acquires its mutexes when its last predecessor completes, before its task is ready. It
-//! acquires them in the order in which the mutexes lie in memory, whatever data they protect. So a
-//! node that holds some mutexes and waits in line for the next one cannot cause a deadlock. A
-//! thread that releases a mutex hands it to the first node in line.
+//! A node acquires its mutexes when it waits for no predecessor any more, before its task is ready.
+//! Usually this is when its last predecessor completes. It may also be when that predecessor has
+//! queued its work on a device, or, without predecessors, when the node is entered. The node
+//! acquires its mutexes in the order in which the mutexes lie in memory, whatever data they
+//! protect. So a node that holds some mutexes and waits in line for the next one cannot cause a
+//! deadlock. A thread that releases a mutex hands it to the first node in line.
 //!
 //! Tried and rejected:
 //! * taking all mutexes or none (if another node holds one of them, the thread releases the mutexes
@@ -43,9 +45,10 @@ pub(super) fn acquire(node: &Node) -> bool {
 
 fn acquire_all(node: &Node, rare: &Rare) -> bool {
     // SAFETY: see `Node`'s Sync argument. Only one thread is here: the thread that found that the
-    // node has no predecessor left, or the thread that handed the node a mutex. The list does not
-    // change before the task completes. No other code uses the list meanwhile: `notify_begin` and
-    // `notify_end`, which take it out for a moment, run only after the last mutex is held.
+    // node has no predecessor left, or the thread that handed the node a mutex. The list is in its
+    // cell during this function, and its content does not change. `notify_begin` and `notify_end`
+    // take the list out of the cell for a moment, but only after the last mutex is held. The
+    // completion takes it out for good, after that.
     let mutexes = unsafe { &*rare.mutexes.as_ptr() };
     while let Some(mutex) = mutexes.get(rare.held.get()) {
         let _away = ult::sanitize::look_away();

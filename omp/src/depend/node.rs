@@ -4,10 +4,10 @@
 //! What does not: the choice of predecessors ([`super::table`]), and mutexes ([`super::mutexes`]).
 //!
 //! *Edges.* An edge is stored in the waiting node, and linked into the list of the predecessor. So
-//! an edge needs no memory of its own. It needs no reference either: a waiting node is not
-//! complete, hence alive. A list grows at its head only, until the predecessor completes. Then one
-//! exchange takes the list and closes it. Only the generating task adds edges, so an addition
-//! competes only with the closing of the list.
+//! the first [`ROOM`] edges of a node need no memory of their own; further edges are in blocks. No
+//! edge needs a reference: a waiting node is not complete, hence alive. A list grows at its head
+//! only, until the predecessor completes. Then one exchange takes the list and closes it. Only the
+//! generating task adds edges, so an addition competes only with the closing of the list.
 //!
 //! *References.* Each of the following holds one reference to a node:
 //!
@@ -35,9 +35,9 @@
 //!
 //! *Two lists.* A task that queues its work on a device has a second list, for successors that
 //! queue their work, too ([`Node::set_queues`]). The second list is closed when the work is in the
-//! device's queue ([`Node::close_queued`]). The first list is closed when the task is complete. A
-//! successor that queues its work keeps references to those of its predecessors that queue theirs,
-//! and asks them where that work is.
+//! device's queue ([`Node::close_queued`]), at the latest when the task is complete. The first list
+//! is closed when the task is complete. A successor that queues its work keeps references to those
+//! of its predecessors that queue theirs, and asks them where that work is.
 //!
 //! *Size.* A node takes two cache lines. The second line holds edges only: all edges in the node
 //! except the first. Further edges, and data that few nodes need, are stored elsewhere ([`Rare`]).
@@ -375,7 +375,10 @@ impl Node {
         self.entered.set(self.entered.get() - 1);
     }
 
-    /// Takes the guard off when all edges are entered. Returns true if no predecessor is left.
+    /// Takes the guard off when all edges are entered. Returns true if no predecessor is left and
+    /// the caller goes on with the node. For a node whose only edge is linked without a guard
+    /// ([`ALONE`]), the result is false: the thread that closes the list with this edge goes on
+    /// with the node.
     #[inline]
     pub(super) fn release_guard(&self) -> bool {
         match self.entered.get() {

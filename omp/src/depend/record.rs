@@ -22,9 +22,9 @@ use crate::task::record::Task;
 pub(super) const GUARD: u32 = 1 << 31;
 
 /// If a context waits for the node ([`NodeGoal::Wait`]), [`Node::predecessors`] gets this value
-/// when the context may go on. A count of predecessors could have this value, with or without the
-/// guard, only if the node had at least 2³⁰ predecessors. Their nodes and edges alone would take
-/// 144 GiB.
+/// when the context may go on. No count has this value by chance. With the guard, 2³⁰ edges would
+/// have to be subtracted from [`GUARD`]. Without the guard, 2³⁰ edges would have to be left. The
+/// nodes and edges of so many predecessors would take 144 GiB.
 pub(super) const READY: u32 = 1 << 30;
 
 /// The value of [`Node::entered`] for a node whose only edge is linked without a guard.
@@ -57,10 +57,13 @@ pub(super) const WAIT: usize = 1;
 /// A node of the dependence graph, see [`super::node`].
 #[repr(C, align(64))]
 pub struct Node {
-    /// While edges are entered: [`GUARD`] minus the number of completed predecessors. Afterwards:
-    /// the number of incomplete predecessors. A node that is linked without a guard starts with 1.
-    /// The thread that subtracts last may skip its subtraction, so its share can stay in the count
-    /// (*The last share* in [`super::node`]). [`READY`] when the waiting context may go on.
+    /// While edges are entered: [`GUARD`] minus the number of edges whose share has been
+    /// subtracted. Afterwards: the number of edges whose share has not been subtracted. The thread
+    /// that closes the list with an edge subtracts the edge's share. A predecessor that was
+    /// complete when the node was entered has no edge. A node without edges keeps [`GUARD`]. A node
+    /// that is linked without a guard starts with 1. The thread that subtracts last may skip its
+    /// subtraction, so its share can stay in the count (*The last share* in [`super::node`]).
+    /// [`READY`] when the waiting context may go on.
     pub(super) predecessors: AtomicU32,
     pub(super) references: AtomicU32,
     /// The newest edge to a successor, or [`closed`](super::node).
@@ -91,7 +94,8 @@ const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 // 3. The thread that hands this mutex to this node. It takes this node out of the line, under the
 //    same lock, and acquires the remaining mutexes. If another node holds one of these, this thread
 //    puts this node in line again, and step 3 is repeated.
-// 4. The thread that completes the task.
+// 4. The thread that runs the task, or the thread whose context waits for the node.
+// 5. The thread that completes the task.
 // `uses`, `entered` and `newest` belong to the generating task throughout. `rare`, and in it
 // `queues`, `offload` and `mark`, are constant once the node is published; several threads read
 // them.
@@ -144,7 +148,8 @@ pub(super) struct NodeQueues {
     /// without queued work.
     pub(super) queued: OnceLock<QueuedWork>,
     /// Those predecessors that also queue their work, and that were incomplete when the node was
-    /// entered. Set before the node is published; afterwards only the task itself touches the list.
+    /// entered. Written by the generating task before it publishes the node. Afterwards only the
+    /// thread that runs the task touches the list.
     pub(super) before: Cell<Vec<NodeRef>>,
 }
 

@@ -69,9 +69,9 @@ impl DependTable {
         }
     }
 
-    /// Enters `node` with one dependence. `only` is true if the edge may be linked without a guard:
-    /// this is the node's only dependence, and no tool is attached. Returns the mutex that the node
-    /// must hold, if any.
+    /// Enters `node` with one dependence. `only` is true if this is the node's only dependence, and
+    /// no tool is attached. If the node then has one predecessor and needs no mutex, its edge is
+    /// linked without a guard. Returns the mutex that the node must hold, if any.
     #[inline]
     pub(super) fn enter(
         &mut self,
@@ -263,8 +263,8 @@ impl Sets {
     }
 }
 
-/// Makes `node` wait for `before`. `only` has the same meaning as in [`DependTable::enter`]: if it
-/// is true, `node` waits for no other task, and the edge needs no guard.
+/// Makes `node` wait for `before`. Here `only` means more than in [`DependTable::enter`]: if it is
+/// true, `node` has no other predecessor and needs no mutex. Then the edge needs no guard.
 #[inline]
 fn precede(before: &TableRef, node: &TableRef, only: bool) {
     if only {

@@ -42,8 +42,9 @@ ult::seam! {
     }
 }
 
-/// Returns true if a task of the thread waits for a condition outside of the runtime, such as a
-/// message. Then the task scheduling constraint does not bind the thread.
+/// Returns true if a task of the thread waits for a condition that may depend on any other task
+/// ([`crate::outside`]). Examples are a message, a future, and the progress of another rank. Then
+/// the task scheduling constraint does not bind the thread.
 #[inline]
 pub fn is_loose(thread: OwnThread) -> bool {
     thread.own().waits.loose.get() != 0

@@ -59,8 +59,8 @@ pub fn follow_late(thread: OwnThread, ready: OwnedTask) -> Option<OwnedTask> {
     None
 }
 
-/// Returns true if the wait `number` of the thread lasts, and the thread may run one more task for
-/// it without asking the scheduler.
+/// Returns true if the wait for which [`super::help_number`] returned `number` still lasts, and the
+/// thread may run one more task for this wait without asking the scheduler.
 fn lasts(thread: OwnThread, number: u32) -> bool {
     let helped_wait = thread.own().search.helped_wait.get();
     let Some(more) = helped_wait.more.filter(|_| helped_wait.number == number) else { return false };
@@ -69,9 +69,14 @@ fn lasts(thread: OwnThread, number: u32) -> bool {
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
 }
 
-/// Returns true if `ready` is to start next, before the tasks in the queues. There are four
-/// conditions. `ready` has no priority, and no data in an `affinity` clause. The team queue has no
-/// task with a priority. The scheduling constraint lets the thread start `ready`.
+/// Returns true if `ready` is to start next, before the tasks in the queues. There are five
+/// conditions:
+///
+/// * `ready` has no priority.
+/// * `ready` names no data in an `affinity` clause.
+/// * The team queue has no task with a priority.
+/// * The scheduling constraint lets the thread start `ready`.
+/// * If the thread is a free agent, free agents may run `ready`.
 fn goes_first(thread: OwnThread, ready: &Task) -> bool {
     ready.priority() == 0
         && hint::names_no_data(ready)

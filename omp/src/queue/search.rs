@@ -209,11 +209,11 @@ pub(super) fn put_back(thread: OwnThread, task: OwnedTask) {
 }
 
 /// A lone task is the only task of a deque. A thief that finds only lone tasks leaves them to their
-/// owners at first. The thief counts the searches in a row that find only lone tasks. When this
-/// count reaches the constant, the present search takes a lone task, and the count begins anew.
-/// The owner usually starts a lone task sooner than a thief could: for example, the owner
-/// makes one task and then reaches a `taskwait`. Chosen: within so many searches the owner usually
-/// starts the task; any value from 3 to 8 will do.
+/// owners at first. The thief counts the searches in a row that find only lone tasks, the present
+/// search included. When this count reaches the constant, the present search takes a lone task, and
+/// the count begins anew. The owner usually starts a lone task sooner than a thief could: for
+/// example, the owner makes one task and then reaches a `taskwait`. Chosen: within so many searches
+/// the owner usually starts the task; any value from 3 to 8 will do.
 pub(super) const LOOKS_AT_LONE_TASK: u32 = 4;
 
 /// Number of threads above which a team is large. In a large team a thread searches
@@ -272,8 +272,9 @@ pub(super) fn steal(thread: OwnThread, brief: bool) -> Option<OwnedTask> {
     steal_from_agents(thread)
 }
 
-/// Takes the oldest task of a free agent's deque. Each task there is a child or a successor of a
-/// task that the agent has run.
+/// Takes the oldest task of a free agent's deque. There are two kinds of tasks there: children of
+/// the tasks that the agent has run, and tasks that the agent has made ready. The agent makes a
+/// task ready when it ends another task, or fulfils the event of another task.
 pub(super) fn steal_from_agents(thread: OwnThread) -> Option<OwnedTask> {
     let team = thread.team();
     let others = team.agents()?.threads().filter(|other| !core::ptr::eq(*other, thread.thread()));

@@ -68,11 +68,14 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 /// priority are ready, the producer runs on a free agent, or task-aware MPI is on. With task-aware
 /// MPI, a task that waits for a message must be alone on its stack ([`crate::outside`]).
 ///
-/// If the deque is not full, or if an agent cannot empty its full deque, the number of incomplete
-/// children decides. If the producer has too many, it runs some queued tasks. Then it lets other
-/// kernel threads have the core until there are fewer children, at most [`PRODUCER_YIELDS`] times.
-/// It is never held back for good, because a task may depend on an event that only the producer can
-/// fulfil.
+/// If the deque is not full, the number of incomplete children decides. A producer with too many
+/// children is *held back*: it runs some queued tasks. Then it lets other kernel threads have the
+/// core until there are fewer children, at most [`PRODUCER_YIELDS`] times. The producer is never
+/// held back for good, because a task may depend on an event that only the producer can fulfil.
+///
+/// An agent may be unable to empty its full deque. Such an agent is held back, too, whatever the
+/// number of its children. So it runs some queued tasks a second time. Only then the number decides
+/// whether the agent yields.
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
@@ -192,8 +195,8 @@ pub fn run_some(here: CurrentThread, count: usize) {
 /// * another context waits for this worker;
 /// * a pass through the scheduler is due ([`ult::sched::may_go_on_in_place`]), and the agent's
 ///   deque is empty;
-/// * the agent's deque was not empty, so the agent has made the pass and would continue, but a task
-///   that it has begun has not ended.
+/// * the agent has made such a pass, with tasks left in its deque, and a task that the agent has
+///   begun has not ended.
 ///
 /// Then it waits until every task that the agent has begun has ended; that wait may run further
 /// tasks.

@@ -1,14 +1,16 @@
 //! Nodes of tasks that queue their work on a device.
 //!
 //! Some predecessors of such a task may also queue their work. The task begins when these have
-//! queued their work and all other predecessors are complete. In a device's queue, the task's own
-//! work comes after the work of these predecessors, or it waits for that work.
+//! queued their work and all other predecessors are complete. If the task's own work needs only
+//! what is on the same device already, it is queued behind the work of these predecessors.
+//! Otherwise the running task waits until that work is over.
 //!
 //! What lives here: the second list of successors, and where the work is. What does not: devices
 //! ([`super::super::super::extension::offload`]).
 //!
-//! The second list of a node holds the successors that queue their work, too. It is closed when the
-//! task's work is in the device's queue. The first list, `Node::successors`, is closed when the
+//! The second list of a node holds the successors that queue their work, too. The second list is
+//! closed when the task's work is in the device's queue. If the task completes without queued work,
+//! its completion closes the second list. The first list, `Node::successors`, is closed when the
 //! task is complete. Both follow the protocol in `docs/protocols/depend.md`. A successor in the
 //! second list keeps references to those predecessors that queue their work, and were not complete
 //! when the successor was entered. It asks them where their work is, and completes after them.
