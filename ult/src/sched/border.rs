@@ -105,7 +105,7 @@ crate::seam! {
 
 /// Called when another thread may run on this worker from here on. Sets the running thread's signal
 /// mask if the kernel thread has another one. Restores the other state that the kernel keeps per
-/// thread. Gives back the stacks of idle runners if the address space is limited.
+/// thread. Gives back the stacks of idle runners if a region has met a limit of memory.
 #[cold]
 fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.

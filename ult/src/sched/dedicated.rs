@@ -40,9 +40,9 @@ use crate::worker::words;
 /// context only waits and calls little; any value from 32 KiB to 1 MiB will do.
 const WAITER_STACK_BYTES: usize = 64 << 10;
 
-/// Makes sure that no other OpenMP thread runs on the caller's kernel thread from here on. The
-/// caller may run on another kernel thread afterwards. True if [`share_kernel_thread_again`] can
-/// undo it.
+/// Makes sure that no other OpenMP thread runs on the caller's kernel thread from here on, with one
+/// exception: a ULT for which no TLS block could be borrowed stays there. The caller may run on
+/// another kernel thread afterwards. True if [`share_kernel_thread_again`] can undo it.
 ///
 /// Has no effect if the caller is no OpenMP thread, or if the system refuses one more kernel
 /// thread. A thread that would have to move also stays if it runs a signal handler of the program,
@@ -75,8 +75,9 @@ crate::seam! {
 
 /// Undoes [`dedicate_kernel_thread`]. Use it if the attempt to change the kernel thread has failed,
 /// so that the kernel thread is unchanged. The caller's worker starts ULTs again. If the caller was
-/// moved to this worker, the worker returns to the pool when the thread has ended. A worker that
-/// the pool started for the other threads stays.
+/// moved to this worker, the worker returns to the pool when the thread has ended. Two effects are
+/// not undone. A worker that the pool started for the other threads stays. If the caller's worker
+/// was taken out of the shared workers ([`pool::isolate`]), it stays out.
 pub fn share_kernel_thread_again() {
     if let Some(worker) = words::current() {
         worker.set_dedicated(false);
@@ -133,7 +134,8 @@ fn send_others_away(me: &'static Worker) -> bool {
     let own_thread = me.thread();
     // SAFETY: own kernel thread; no hand-off changes this while the thread that owns it runs.
     let native = unsafe { (*me.own()).tls.native };
-    // Those with a donor's block, and those that own another kernel thread.
+    // The contexts of threads that run with a donor's block leave, and so do those of threads that
+    // own another kernel thread.
     let leaves = |entry: &SuspendedContext| {
         entry.role.thread != own_thread
             && entry.role.tls_block.is_some()

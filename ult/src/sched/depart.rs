@@ -18,8 +18,9 @@ use crate::worker::role::Role;
 /// Own kernel thread. `others` are in no list of suspended contexts.
 pub(super) unsafe fn depart(me: &'static Worker, target: &'static Worker, mut others: Vec<SuspendedContext>) {
     // SAFETY: own kernel thread. The contexts are in no list of suspended contexts, so only the
-    // worker that unpacks the parcel resumes them. `delivery` lies on the stack of the running one,
-    // which stays until then. The job runs on another stack and with another TLS block.
+    // worker that unpacks the parcel resumes them. `delivery` lies on the stack of the running
+    // context. That stack does not change before the context is resumed, and `deliver` takes the
+    // contexts out before it sends them. The job runs on another stack and with another TLS block.
     unsafe {
         others.push(SuspendedContext::interrupted((*me.own()).current, (*me.own()).role));
         let mut delivery = (target, others);

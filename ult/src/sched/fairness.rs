@@ -79,8 +79,9 @@ fairness! {
         seen_to_fail: true;
 
     /// The longest time between two full searches where short ULTs follow each other, in
-    /// [`crate::sys::arch::ticks`]: about half a microsecond. Chosen: a full search of a dozen
-    /// contexts costs more than an empty ULT; any value from 1024 to 4096 will do.
+    /// [`crate::sys::arch::ticks`]: 0.5 to 2 µs, which depends on the processor. Chosen: a full
+    /// search of a dozen contexts costs more than an empty ULT; any value from 1024 to 4096 will
+    /// do.
     const CLOCK_TICKS_PER_FULL_SEARCH: u64 = 2048;
         good: 1024..=4096;
         starves: "a ready context, until the last of many short ULTs has run";
@@ -161,8 +162,9 @@ fairness! {
         seen_to_fail: false;
 
     /// For how many microseconds a worker holds back a gang ULT or a context, if it has nothing
-    /// else to do. Chosen: longer than usual waits of the stricter gang, and bearable if the
-    /// held-back thread is needed; any value from 100 to 400 will do.
+    /// else to do. If the worker polls for a limited time, the count begins after that time.
+    /// Chosen: longer than usual waits of the stricter gang, and bearable if the held-back thread
+    /// is needed; any value from 100 to 400 will do.
     const HOLD_BACK_MICROS: u64 = 200;
         good: 100..=400;
         starves: "a ULT or context that is held back, and for which the stricter gang waits";
@@ -178,11 +180,12 @@ pub(super) const HOLD_BACK_TIME: Duration = Duration::from_micros(HOLD_BACK_MICR
 pub(crate) struct Fairness {
     /// Scheduling ticks.
     tick: u32,
-    /// Jobs that might follow another one by a plain call. This count is separate from `tick`. If
-    /// the answer of [`Self::may_go_on_in_place`] is no, the caller enters the scheduler as a rule,
-    /// and `look::search_after_job` counts the same job once more. One common count would then grow
-    /// by two for each such job. If that happened for every job, `look::search_after_job` might see
-    /// only odd values. It would then never make the full search at a multiple of 16.
+    /// Jobs that might follow another one by a plain call. This count is separate from `tick`.
+    /// `wait::may_go_on_in_place` counts a job here, and may then answer no. As a rule the caller
+    /// then enters the scheduler, where `look::search_after_job` counts the same job once more. One
+    /// common count would then grow by two for each such job. If that happened for every job,
+    /// `look::search_after_job` might see only odd values. It would then never make the full search
+    /// at a multiple of 16.
     in_place: u32,
     /// Calls of `yielding::poll` while other contexts waited.
     polls: u32,

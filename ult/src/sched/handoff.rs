@@ -57,7 +57,8 @@
 //! (`super::idle`), and evaluates its conditions after each. The first nap lasts
 //! [`super::fairness::HOLD_BACK_TIME`], the longest 16 times as long. The same is true of any
 //! worker with a context that was moved (`Role::away`, inherited by the jobs that run for the
-//! thread), until that thread's region ends.
+//! thread). The mark stays until a region of that thread ends on the worker where the thread began
+//! ([`retire`]).
 //!
 //! Rejected:
 //! * *Standing in until the adopted threads have ended.* The threads of a gang that spins were then

@@ -13,7 +13,7 @@ use super::fairness::{HOLD_BACK_TIME, LOOKS_PER_PASS, LOOKS_PER_STEAL};
 use super::look;
 use super::next::Next;
 use super::returning::has_adopted;
-use super::spin_policy::{self, SpinPolicy};
+use super::spin_policy::{self, Spin, SpinHistory, SpinPolicy};
 use super::suspended::SuspendedContexts;
 
 /// Decides what this worker does. As a rule it resumes started work before it starts new work;
@@ -23,28 +23,33 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
     if let Some(found) = look::search_after_job(worker) {
         return found;
     }
-    // SAFETY: own kernel thread.
-    let (spin, spin_history) =
-        unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).search.spin_history) };
+    let (spin, spin_history) = spin_and_history(worker);
     let mut spin_policy = SpinPolicy::new(spin, spin_history);
     let (mut looks, mut naps) = (0_u32, 0_u32);
     let mut refused = look::Refused::NONE;
     loop {
         if let Some(found) = look::full_search(worker, looks.is_multiple_of(LOOKS_PER_STEAL)) {
-            // SAFETY: own kernel thread.
-            spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
+            teach(worker, &spin_policy);
             return found;
         }
         looks += 1;
-        // As a rule only a worker that never sleeps makes so many searches.
+        // So many searches take some hundred microseconds. A worker that polls for that long makes
+        // them, whether it sleeps in the end or not.
         if looks.is_multiple_of(LOOKS_PER_PASS)
             && let Some(mask) = pass_timer_signals(worker)
         {
             set_mask(mask);
         }
-        // A worker whose nap ended without a wake-up has waited so long that one search between two
-        // naps is enough.
+        // A worker whose sleep ended without a wake-up has waited long, unless a signal ended the
+        // sleep. So one search before the next sleep is enough.
         if naps != 0 || !spin_policy.go_on() {
+            // A context may have come in a parcel since the spin policy was made. If the worker
+            // must not sleep while it hosts this context, it polls from here on.
+            let (spin, spin_history) = spin_and_history(worker);
+            if spin.is_endless() {
+                (spin_policy, naps) = (SpinPolicy::new(spin, spin_history), 0);
+                continue;
+            }
             let slept = sleep(worker, naps);
             // SAFETY: own kernel thread.
             let spin_history = unsafe { &mut (*worker.own()).search.spin_history };
@@ -57,18 +62,30 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
             };
             spin_policy = SpinPolicy::new(spin, *spin_history);
         } else if let Some(found) = spin_policy.time_awake().and_then(|now| refused.take(worker, now)) {
-            // SAFETY: own kernel thread.
-            spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
+            teach(worker, &spin_policy);
             return found;
         }
     }
+}
+
+/// How long the suspended contexts of this worker want it to poll, and what it has learnt from
+/// earlier waits.
+fn spin_and_history(worker: &'static Worker) -> (Spin, SpinHistory) {
+    // SAFETY: own kernel thread.
+    unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).search.spin_history) }
+}
+
+/// The worker has found work: it learns from this wait.
+fn teach(worker: &'static Worker, spin_policy: &SpinPolicy) {
+    // SAFETY: own kernel thread.
+    spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
 }
 
 /// How a sleep has ended.
 enum Slept {
     /// The last search found something to do.
     Found(Next),
-    /// The nap is over.
+    /// The sleep ended without a waker: a nap is over, or a signal ended the sleep.
     Nap,
     /// A waker woke the worker, or came before the sleep began.
     Woken,
@@ -78,18 +95,19 @@ enum Slept {
 /// longest nap is then 3.2 ms; any value from 3 to 5 will do.
 const NAP_DOUBLINGS: u32 = 4;
 
-/// Sleeps until a waker wakes this worker, unless a last search finds something to do. The sleep is
-/// a *nap* if something is held back, or if a waker might wake another worker instead of this one.
-/// A nap has a time limit. It lasts [`HOLD_BACK_TIME`] while something is held back.
-/// Otherwise each nap is twice as long as the one before, up to a limit. `naps` naps came before
-/// this one. The worker's suspended contexts do not change during the sleep.
+/// Sleeps until a waker wakes this worker, unless a last search finds something to do. A signal may
+/// end the sleep early. The sleep is a *nap* if something is held back, or if a waker might wake
+/// another worker instead of this one. A nap has a time limit: [`HOLD_BACK_TIME`] while something
+/// is held back. Otherwise each nap may last twice as long as the one before, up to a limit. `naps`
+/// naps came before this one. The worker's suspended contexts do not change during the sleep.
 fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
     let mut found = None;
     let mut mask = None;
-    // The waker of a context that came here by a hand-off may wake the context's former worker. So
-    // this worker must search by itself.
+    // A context may have come here by a hand-off or a relocation, or for a dedicated kernel thread.
+    // The waker of such a context may wake the context's former worker. So this worker must search
+    // by itself.
     let polls = held_back || has_adopted(worker);
     // A context that must be held back may have become ready after `held_back` was read above. The
     // context's waker may have come before this worker announced its sleep, and does not come
@@ -102,9 +120,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
                 found.is_some() || !polls && look::held_back(worker)
             }
             || {
-                // This runs after the fence of the sleep. If `register_timer_signal` still found
-                // this worker awake, it had added its signal before that fence, so the signal is
-                // seen here.
+                // This runs after the fence of the sleep. `register_timer_signal` adds a signal
+                // first, and then wakes this worker if it sleeps. If the worker was not asleep for
+                // that call, the signal was added before the fence, so the signal is seen here.
                 mask = pass_timer_signals(worker);
                 false
             }
@@ -127,10 +145,11 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     }
 }
 
-/// Unblocks the timer signals of the OpenMP thread that owns this kernel thread, if a hand-off lets
-/// that thread run on another worker. The kernel still sends these signals here, and the handler
-/// puts them into the thread's queue. They are unblocked for a sleep, or for a moment while the
-/// worker polls; no thread's code runs with this mask. Returns the mask to restore.
+/// Unblocks the timer signals of the OpenMP thread that owns this kernel thread, if that thread
+/// runs on another worker after a hand-off or a relocation. The kernel still sends these signals
+/// here, and the handler puts them into the thread's queue. They are unblocked for a sleep, or for
+/// a moment while the worker polls; no thread's code runs with this mask. Returns the mask to
+/// restore.
 fn pass_timer_signals(worker: &'static Worker) -> Option<u64> {
     // SAFETY: own kernel thread, in its scheduler.
     let passed = unsafe { (*worker.own()).tls.borrowed }?.timer_signals();
@@ -166,4 +185,63 @@ fn renounce(worker: &'static Worker, woke: bool) {
         // ORDERING: Relaxed; a waker that still sees the old count wakes without need.
         counter.fetch_sub(1, Ordering::Relaxed);
     });
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use core::cell::Cell;
+    use core::ptr;
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    use super::super::border::{enter, enter_program};
+    use super::super::request::Wait;
+    use super::super::returning::send;
+    use super::super::spin_policy::Spin;
+    use super::super::suspended::context::SuspendedContext;
+    use super::super::wait::wait;
+    use crate::gang::GangTag;
+    use crate::worker;
+    use crate::worker::role::Role;
+    use crate::worker::thread_mode::ThreadMode;
+    use crate::worker::words::here;
+
+    /// A context without a waker comes in a parcel while its new worker falls asleep. From then on
+    /// the worker polls, and does not sleep any more.
+    #[test]
+    fn a_context_without_a_waker_that_comes_in_a_parcel_ends_sleeping() {
+        const SEARCHES: u32 = 50;
+        let on_a_worker = || {
+            worker::register_current();
+            let worker = here();
+            let (mode, sleepers) = (ThreadMode::new(), AtomicU32::new(0));
+            let role =
+                Role { tag: GangTag::NONE, region: 0, thread: &raw const mode, tls_block: None, away: true };
+            let never = || false;
+            // No code switches to this context: its condition never holds.
+            let context = ptr::dangling_mut();
+            let polled = SuspendedContext::of(context, role, &Wait::until(&never).spinning(Spin::POLLING));
+
+            let (sent, searches, sleeps) = (Cell::new(false), Cell::new(0), Cell::new(0));
+            let ready = || {
+                // ORDERING: Relaxed; this thread alone uses the counter.
+                let is_asleep = sleepers.load(Ordering::Relaxed) != 0;
+                if is_asleep && !sent.replace(true) {
+                    send(worker, vec![polled]);
+                } else if is_asleep && searches.get() != 0 {
+                    sleeps.set(sleeps.get() + 1);
+                } else if !is_asleep && sent.get() {
+                    searches.set(searches.get() + 1);
+                }
+                searches.get() >= SEARCHES
+            };
+            wait(&Wait::until(&ready).counted_by(&sleepers));
+            assert_eq!((sent.get(), sleeps.get()), (true, 0));
+
+            enter(worker);
+            // SAFETY: own kernel thread, in its scheduler.
+            unsafe { (*worker.own()).suspended.take_all(ptr::null(), |_| true) };
+            enter_program();
+        };
+        std::thread::spawn(on_a_worker).join().unwrap();
+    }
 }

@@ -14,17 +14,19 @@
 //!
 //! *Holding back.* A worker does not start a gang ULT that is not eligible. It does not resume a
 //! ready context of a gang while an unfinished context of a deeper gang, or of an older gang of the
-//! same level, is suspended here. Contexts that have finished are excepted. The worker *holds
-//! back* these ULTs and contexts. During a full search all contexts of the worker are suspended. So
-//! at the moment when the search holds something back, no code of this worker spins in a wait for
-//! it. For code that spins and yields there is a rule of its own ([`Source::GangUltInTurn`]). But a
-//! suspended context may wait for an event that comes only after a held-back thread has run. For
-//! example, a context here waits for a lock, and a thread of another group holds this lock while it
-//! executes a region of a younger gang. That region cannot end while one of its threads is held
-//! back here. So if the worker finds nothing else for [`HOLD_BACK_TIME`], it takes one of the
-//! held-back ULTs or contexts. A worker that sleeps takes it at the end of that sleep. A worker
-//! that polls without limit takes it by the clock ([`Refused`]). `docs/models/gang.md` has runs
-//! that deadlock if nothing is held back, and runs that deadlock without this exception.
+//! same level, is suspended here. The worker *holds back* these ULTs and contexts. A ready context
+//! that has finished is never held back. During a full search all contexts of the worker are
+//! suspended. So at the moment when the search holds something back, no code of this worker spins
+//! in a wait for it. For code that spins and yields there is a rule of its own
+//! ([`Source::GangUltInTurn`]). But a suspended context may wait for an event that comes only after
+//! a held-back thread has run. For example, a context here waits for a lock, and a thread of
+//! another group holds this lock while it executes a region of a younger gang. That region cannot
+//! end while one of its threads is held back here. So if the worker finds nothing else for some
+//! time, it takes one of the held-back ULTs or contexts. A worker that polls without limit does so
+//! after [`HOLD_BACK_TIME`], by the clock ([`Refused`]). Any other worker first polls as long as
+//! its spin policy says. Then it sleeps for [`HOLD_BACK_TIME`], and takes held-back work at the end
+//! of that sleep. `docs/models/gang.md` has runs that deadlock if nothing is held back, and runs
+//! that deadlock without this exception.
 
 use core::ptr::{self, NonNull};
 
@@ -55,7 +57,8 @@ struct WorkSearch {
     worker: &'static Worker,
     /// No source gives work of this thread. Null if there is no exception.
     except: *const ThreadMode,
-    /// The gang of the context before which the work runs.
+    /// The gang of a context that could run now, and that lets the work run first.
+    /// [`GangTag::NONE`] if there is no such context, or if it runs for no gang.
     before: GangTag,
     /// Does the search go to other workers, too?
     steals: bool,
@@ -138,9 +141,10 @@ fn run(sought: SoughtJob) -> Next {
 
 // ---- situations -------------------------------------------------------------
 
-/// Makes one search, between two jobs. As a rule it covers only the newest suspended context and
-/// the jobs for that context. If that is not enough, it is a full search ([`full_search`]). A
-/// search that finds nothing is not repeated here, but in [`super::idle`].
+/// Makes one search, between two jobs. Before the search, this function decides which one it makes.
+/// As a rule the search covers only the newest suspended context and the jobs for that context
+/// ([`AFTER_JOB`]). In the other cases it is a full search ([`full_search`]). A search that finds
+/// nothing is not followed by another one here, but in [`super::idle`].
 pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so no other code touches the
     // worker's own data meanwhile.
@@ -163,11 +167,16 @@ pub(super) fn search_after_job(worker: &'static Worker) -> Option<Next> {
     WorkSearch::by(worker).in_order(&AFTER_JOB)
 }
 
-/// Finds what the worker runs after a ULT of `region`. If the last full search, at `looked`, is
-/// recent, the newest ULT that was spawned here comes first. Otherwise this is
-/// [`search_after_job`]. It is always [`search_after_job`] in regions whose threads were seen
-/// spinning or blocking, because the ULT that has just ended may have made a context ready. The
-/// next ULT might spin until that context has run, so the context must be found first.
+/// Finds what the worker runs after a ULT of `region`. The newest ULT that was spawned here comes
+/// first if all of this holds:
+///
+/// * The last full search, at `looked`, is recent.
+/// * The gang deque is empty, and the worker does not stand in.
+/// * Threads of `region` were not seen spinning or blocking. In a region where they were, the ULT
+///   that has just ended may have made a context ready, and the next ULT may spin until that
+///   context has run.
+///
+/// In all other cases, the function makes the search of [`search_after_job`].
 pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
     if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
         return search_after_job(worker);

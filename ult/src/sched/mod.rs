@@ -17,10 +17,12 @@
 //! 3. If the answer is a *job*, it leaves the stack for a runner. The runner runs the job by a
 //!    plain call, then further jobs, until a suspended context can be resumed.
 //!
-//! A job that never waits therefore costs no switch of its own. A job that waits keeps its runner's
-//! stack, and the worker continues with another runner. So a blocked job does not block the stack
-//! of another context. Two exceptions exist, in which a job runs on the stack of a waiting context:
-//! after [`run_jobs_on_own_stacks`], and if the address space is limited (`runner`).
+//! So a series of jobs that never wait costs one switch: the switch to the runner. A job that waits
+//! keeps its runner's stack, and the worker continues with another runner. So a blocked job does
+//! not block the stack of another context. Two exceptions exist, in which a job runs on the stack
+//! of a waiting context. The first one holds after a call of [`run_jobs_on_own_stacks`]. The second
+//! one holds if a region has met a limit of memory, and there is no room for one more stack
+//! (`runner`).
 //!
 //! Each context has a *role* (`worker::Role`): the gang, the region and the thread that it runs
 //! for, and its TLS block. A job that a waiting context seeks runs in the role of that context. A
@@ -55,8 +57,9 @@
 //! The worker that owns a context *polls* its condition: it evaluates the condition in its
 //! searches. The code that makes a condition true wakes that worker. At any time only one kernel
 //! thread may touch a context: that of the worker whose list holds it, or the one that has seized
-//! this worker (`handoff`). A context changes lists only as `handoff` and `dedicated` describe, and
-//! only after its stack has been left. So no worker can resume a stack that is only half left.
+//! this worker (`handoff`). A context changes lists only as `handoff`, `dedicated` and `relocate`
+//! describe, and only after its stack has been left. So no worker can resume a stack that is only
+//! half left.
 //!
 //! Tried and rejected: pushing resumable contexts into the owner's inbox. It needs one more
 //! lock-free list and one more allocation per wait. Polling costs little, because a worker usually

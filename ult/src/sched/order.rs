@@ -18,8 +18,9 @@ pub enum Source {
     NewestOwnTask,
     /// A task for the newest suspended context, from the queues of other threads.
     NewestOthersTask,
-    /// A ready context, or a ULT of the own gang deque that goes before it. If the ready context
-    /// only yields, [`NEW_FIRST`] sometimes goes before it.
+    /// A ready context, or an eligible ULT of the own gang deque. The ULT is taken if it goes
+    /// before the ready context, or if no context is ready. Sometimes [`NEW_FIRST`] goes before a
+    /// ready context that only yields.
     Resumable,
     /// A ULT of the own gang deque that is eligible.
     GangUlt,

@@ -25,13 +25,14 @@ use crate::worker::words::here;
 /// * it is on `target` already;
 /// * another context of the thread is suspended: a thread moves as a whole;
 /// * one of the two workers stands in for another one, or is dedicated to a thread;
-/// * it would leave its home, and a thread has kernel state of its own, such as a signal mask or an
-///   affinity: each switch between two threads on one worker would set it anew;
+/// * it would leave its home, and some thread of the process has kernel state of its own, such as a
+///   signal mask or an affinity: each switch between two threads would set it anew;
 /// * it owns its kernel thread, and the program uses restartable sequences
 ///   ([`restartable::leave_unless_used`]);
 /// * no TLS block can be borrowed for the kernel thread that the thread owns, or TLS blocks are not
 ///   used;
-/// * the target has no kernel thread, or the address space is limited.
+/// * it would leave its home, and a region has met a limit of memory;
+/// * the target has no kernel thread.
 ///
 /// Called in program code. No address of thread-local storage is live across the call.
 pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {
@@ -55,8 +56,8 @@ pub fn relocate(home: &'static Worker, target: &'static Worker) -> bool {
         enter_program();
         return false;
     }
-    // A wake-up that was prepared before the move may still go to the worker that the thread leaves,
-    // until the region ends.
+    // A wake-up that was prepared before the move may still go to the worker that the thread
+    // leaves. The mark stays until a region of the thread ends at its home (`handoff::retire`).
     own.role.away = leaves_home || own.role.is_of_a_region();
     // SAFETY: own kernel thread.
     unsafe { depart(me, target, Vec::new()) };

@@ -1,7 +1,7 @@
 //! Contexts on their way to another worker: sending them, and taking them in.
 //!
 //! What may not live here: which contexts are sent, and when ([`super::handoff`],
-//! [`super::dedicated`]).
+//! [`super::dedicated`], [`mod@super::relocate`]).
 
 use core::ptr;
 use core::sync::atomic::Ordering;

@@ -71,8 +71,8 @@ unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
     }
 }
 
-/// What each thread takes beside its stack: a TLS block if threads share workers, otherwise a
-/// worker.
+/// The address space that each thread needs beside its stack: for a TLS block if threads share
+/// workers, otherwise for a worker.
 fn beside_stack() -> SpaceBesideStack {
     if table::uses_tls_blocks() {
         tls_block::space_per_donor()
@@ -185,7 +185,7 @@ fn next_for_runner(worker: &'static Worker) -> Next {
     }
 }
 
-/// Idle runners that a worker keeps; further runners are given back when they become idle. Chosen:
+/// Idle runners that a worker keeps. When one more becomes idle, the oldest of them ends. Chosen:
 /// more than a worker usually needs at once, and little memory; any value from 4 to 16 will do.
 const IDLE_RUNNERS: usize = 8;
 
@@ -259,9 +259,10 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 }
 
 /// Runs a ULT from its start to its end. Then, while the next thing that the worker finds is a ULT
-/// with the same `SpawnGroup::data`, it runs that ULT as well. Each of them is a plain call. Their
-/// ends are reported to the spawn group together ([`retire`]): when one of the ULTs enters the
-/// scheduler, and after the last one. Returns what the worker does next.
+/// with the same `SpawnGroup::data`, it runs that ULT as well. Each of them is a plain call.
+/// [`retire`] reports the ends to the spawn group: all those since the last report. The worker
+/// reports when one of the ULTs enters the scheduler, and after the last ULT. Returns what the
+/// worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
     // The ULTs run one after the other, so one `ThreadMode` serves them all. Its address names a
     // thread, so for the worker these ULTs are one thread.

@@ -45,8 +45,9 @@ impl Spin {
     /// For events that cause no wake-up: poll without limit, soon with pauses in between.
     pub const POLLING: Self = Self { least: u32::MAX, most: u32::MAX, polls: true };
     /// As [`Spin::POLLING`], for answers from other processes: the pauses begin after a
-    /// millisecond. If both sides paused soon, each would find the other one in a pause, and every
-    /// message would take as long as a pause.
+    /// millisecond, or on a crowded machine after [`CROWDED_LOOKS`] searches. If both sides paused
+    /// soon, each would find the other one in a pause, and every message would take as long as a
+    /// pause.
     pub const ANSWERS: Self = Self { least: 1000, most: 1000, polls: true };
 
     /// Exactly `micros` microseconds. `u32::MAX` means without limit.
@@ -79,6 +80,11 @@ impl Spin {
         self.polls
     }
 
+    /// Does a worker never sleep while it hosts a context that waits like this?
+    pub(super) const fn is_endless(self) -> bool {
+        self.polls || self.least == u32::MAX
+    }
+
     /// `least` and `most`, in microseconds.
     pub(crate) const fn bounds(self) -> (u32, u32) {
         (self.least, self.most)
@@ -90,19 +96,24 @@ impl Spin {
 ///
 /// *Short and long waits.* Polling is right for waits between the two bounds. A sleep would cost a
 /// wake-up: 20 to 100 µs until the sleeper runs. A wait between the bounds sets the limit to the
-/// upper bound. A longer wait shows that polling was in vain, and halves the limit from then on. So
-/// a program that sleeps between its regions polls for the lower bound only. A program whose
-/// threads wait a millisecond for a task rarely sleeps in between. Before the first wait the limit
-/// is the upper bound.
+/// upper bound. A longer wait shows that polling was in vain. Each such wait halves the limit, down
+/// to the lower bound. So a program that sleeps between its regions soon polls for the lower bound
+/// only. A program whose threads wait a millisecond for a task rarely sleeps in between. Before the
+/// first wait the limit is the upper bound.
 ///
 /// *Other programs.* The count of awake kernel threads knows nothing of other programs. If they
 /// want the processors too, polling uses up this worker's own share, which the worker misses when
-/// it has work. A worker *backs off* in two cases. Before the first reading of the clock in a wait,
-/// preemption has cost it at least 100 µs, and at least an eighth of the time that it was awake. Or
-/// it was preempted while it polled, and more than 100 µs passed between two readings of the clock.
-/// It then searches [`LEAST_CROWDED_LOOKS`] times in each of its next [`LEAST_PENALTY_WAITS`]
-/// waits. If the first wait after these is preempted again, the worker backs off for twice as many
-/// waits, up to [`MOST_PENALTY_WAITS`].
+/// it has work. A worker *backs off* in two cases:
+///
+/// * At its first reading of the clock in a wait, the worker compares this reading with an earlier
+///   one ([`SpinHistory::awake`]). The worker has not slept in between. Preemption has cost it at
+///   least 100 µs of that time, and at least an eighth.
+/// * The worker was preempted while it polled, and more than 100 µs passed between two readings of
+///   the clock.
+///
+/// The worker then searches [`LEAST_CROWDED_LOOKS`] times in each of its next
+/// [`LEAST_PENALTY_WAITS`] waits. If the first wait after these is preempted again, the worker
+/// backs off for twice as many waits, up to [`MOST_PENALTY_WAITS`].
 ///
 /// *No other program.* In two cases time was lost, but not to another program, and the worker does
 /// not back off:
@@ -119,10 +130,11 @@ pub(crate) struct SpinHistory {
     /// For how many waits it backs off the next time.
     penalty: u32,
     /// A reading of the clock and of the kernel's counts ([`Awake`]). The worker has not slept
-    /// since this reading was made. The first reading in a wait is compared with it, and shows how
-    /// much time the worker has lost in between. A sleep replaces it by a reading after the sleep.
-    /// A wait without a sleep replaces it by the first reading of that wait. If such a wait made no
-    /// reading, or the two bounds of its [`Spin`] are equal, the old one stays.
+    /// since this reading was made. The first reading in a wait is compared with the reading stored
+    /// here. The comparison shows how much time the worker has lost in between. After a sleep, a
+    /// new reading is stored here. After a wait without a sleep, the first reading of that wait is
+    /// stored here. If such a wait made no reading, or the two bounds of its [`Spin`] are equal,
+    /// the stored reading stays.
     awake: Awake,
     /// The most searches that the worker makes before it sleeps, on a crowded machine.
     crowded: u32,
@@ -312,11 +324,11 @@ pub(super) struct SpinPolicy {
 /// do.
 const CROWDED_LOOKS: u32 = 128;
 
-/// The fewest searches that a worker makes before it sleeps, on a crowded machine. They take about
-/// 3 µs. The worker uses this limit while it backs off. It also uses the limit if the program has
-/// as many kernel threads in regions as there are processors. The work that the worker waits for
-/// then certainly needs the processor. Chosen: a few searches find work that is just being queued;
-/// any value from 4 to 16 will do.
+/// The lowest limit of searches before a sleep, on a crowded machine; [`CROWDED_LOOKS`] is the
+/// highest. So many searches take about 3 µs. The worker also uses this limit while it backs off,
+/// and if the program has as many kernel threads in regions as there are processors. The work that
+/// the worker waits for then certainly needs the processor. Chosen: a few searches find work that
+/// is just being queued; any value from 4 to 16 will do.
 const LEAST_CROWDED_LOOKS: u32 = 8;
 
 /// The longest limit, in microseconds, for which the worker does not read the clock. It makes

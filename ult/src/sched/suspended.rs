@@ -91,8 +91,10 @@ const WINDOW_SIZE: usize = 20;
 /// has suspended; any value from 2 to 8 will do.
 const WINDOW_NEWEST: usize = 4;
 
-/// How many counters [`SuspendedContexts::sought`] returns. Chosen: a waker reads all of them, and
-/// a worker rarely seeks jobs for more teams at once; any value from 2 to 8 will do.
+/// How many counters [`SuspendedContexts::sought`] returns: those of the newest contexts that seek
+/// jobs. Contexts of one team have the same counter, which may be there several times. Chosen: a
+/// waker reads all of them, and usually few contexts on a worker seek jobs; any value from 2 to 8
+/// will do.
 pub(crate) const SOUGHT_COUNTERS: usize = 4;
 
 /// The suspended contexts of one worker; see the module.
@@ -174,15 +176,15 @@ impl SuspendedContexts {
     }
 
     /// Called when `thread` has suspended a newer context. The older context of `thread` in the
-    /// list is then no longer asked for jobs, so other polled contexts of the same order
-    /// ([`super::ReadyOrder`]) have to start the tasks. A polled context counts as able to start
-    /// tasks only if it is the only suspended context of its thread. Consider the unpolled context
-    /// with the lowest position in the order. This function adds this context to the list in two
-    /// cases:
+    /// list is then no longer asked for jobs. So the jobs that it would have sought are left to
+    /// other polled contexts of the same order ([`super::ReadyOrder`]). A polled context counts as
+    /// able to start jobs only if it is the only suspended context of its thread. Consider the
+    /// unpolled context with the lowest position in the order. This function adds this context to
+    /// the list in two cases:
     ///
-    /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start tasks.
+    /// * Fewer than [`POLLED_PER_ORDER`] polled contexts of the order can start jobs.
     /// * The position of this context is lower than the positions of all polled contexts of the
-    ///   order that can start tasks. Then this context may be ready before each of them (U3 in
+    ///   order that can start jobs. Then this context may be ready before each of them (U3 in
     ///   `unpolled`).
     fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
@@ -379,16 +381,17 @@ impl SuspendedContexts {
     /// The index of the entry that should be resumed, and its gang. The module describes the order
     /// in which ready entries are resumed. If `strict` is true, an entry of a gang is held back
     /// while an unfinished context of a deeper gang, or of an older gang of the same level, is
-    /// suspended here. The worker then stays free for that context, which may become ready soon.
-    /// Contexts that have finished are excepted. If `ranked` is true, resume ranks count. If the
-    /// list is longer than a window, one search includes the entries of one window, and the next
-    /// search those of another.
+    /// suspended here. The worker then stays free for that context, which may become ready soon. A
+    /// ready context that has finished is never held back. If `ranked` is true, resume ranks count.
+    /// If the list is longer than a window, one search includes the entries of one window, and the
+    /// next search those of another.
     pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         self.advance();
         let best = self.best_ready_of(self.window(), strict, ranked);
         if let Some((at, _)) = best.filter(|&(at, _)| at < self.next_cursor.get()) {
-            // The next window begins with this entry if it stays. If the caller takes the entry,
-            // the window begins with the one that moves to its place.
+            // If the caller leaves this entry in the list, the next window begins with the entry.
+            // If the caller takes it, the next window begins with the entry that moves to its
+            // place.
             self.next_cursor.set(at);
         }
         best

@@ -8,11 +8,11 @@
 //! resumed at any time. The worker then searches in the orders [`YIELD_URGENT`] and [`YIELD`].
 //! After contexts with signals, and ULTs that are queued here, come contexts of the same gang, by
 //! resume rank. Of contexts with equal resume ranks, the one that was suspended longest comes
-//! first. Then, of the contexts of all other gangs, comes the one that was suspended longest. So
-//! threads that spin in program code here run one after the other, in a circle. The search ends
-//! with [`Source::AnyTask`]. It takes at once even a task that a `Steal` search would leave to its
-//! owner for a few searches. That is right here, because the yielding code is seen to wait, and
-//! this worker may make no further search.
+//! first. Then, of the contexts of all other threads, whatever their gang, comes the one that was
+//! suspended longest. So threads that spin in program code here run one after the other, in a
+//! circle. The search ends with [`Source::AnyTask`]. It takes at once even a task that a `Steal`
+//! search would leave to its owner for a few searches. That is right here, because the yielding
+//! code is seen to wait, and this worker may make no further search.
 //!
 //! [`YIELD_URGENT`]: super::order::YIELD_URGENT
 //! [`YIELD`]: super::order::YIELD
@@ -126,7 +126,8 @@ fn let_others_have_the_core(worker: &'static Worker) {
 /// Does the code at `site` wait by repeated calls to yield? The answer becomes true at the
 /// `CALLS_TO_DEMAND`th call in a row that one kernel thread makes from `site` without a switch
 /// point in between. From then on it is true for every call from `site`, on all kernel threads of
-/// the process. Call it once per yield, while another context waits behind the caller.
+/// the process, unless the set of such sites has no free place for `site`. Call it once per yield,
+/// while another context waits behind the caller.
 pub fn demands(site: usize) -> bool {
     if crate::stall::regions::is_known_wait(site) {
         return true;

@@ -13,8 +13,9 @@ type Ready = *const (dyn Fn() -> bool + 'static);
 type Seek = *const (dyn Fn(SearchScope) -> Option<Job> + 'static);
 
 /// An entry of the suspended contexts. It holds the references of a [`Wait`] with their lifetime
-/// erased. They point into the suspended context's own stack, which does not change while the entry
-/// is among the suspended contexts.
+/// erased. `ready` and `seek` point into the suspended context's own stack, which does not change
+/// while the entry is among the suspended contexts. `sleepers` points to the counter of a team,
+/// which exists at least until the context has continued.
 #[derive(Clone, Copy)]
 pub(crate) struct SuspendedContext {
     pub(crate) ult: *mut Ult,

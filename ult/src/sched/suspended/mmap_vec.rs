@@ -15,7 +15,7 @@ use core::ptr;
 
 use crate::sys::memory::LEAST_PAGE;
 
-/// Bytes of the first piece of memory, which doubles from then on. Chosen: room for about 80
+/// Bytes of the first piece of memory, which doubles from then on. Chosen: room for about 100
 /// suspended contexts; any value from 4 KiB to 64 KiB will do.
 const FIRST_BYTES: usize = 16 << 10;
 

@@ -53,8 +53,8 @@ impl SuspendedContexts {
         others
     }
 
-    /// Is a context of another thread ready, as far as one window shows? Begins a search of its
-    /// own, as [`SuspendedContexts::best_ready_in_window`] does.
+    /// Is a context of another thread ready, as far as one window shows? This is a search of its
+    /// own: it moves the window, as [`SuspendedContexts::best_ready_in_window`] does.
     pub(crate) fn has_ready_of_others(&self, thread: *const ThreadMode) -> bool {
         self.advance();
         let mut entries = self.window().map(|at| &self.entries[at]);

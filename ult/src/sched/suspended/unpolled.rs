@@ -17,9 +17,9 @@
 //!
 //! The contexts in the list also seek jobs for the contexts here, because any thread that waits at
 //! a barrier may start any task of its team. Suppose that a thread with a context in the list
-//! starts a task, and the task waits. Then the thread's context in the list can start no more
-//! tasks. If too few other contexts in the list can start tasks, a context from here is added to
-//! the list (`SuspendedContexts::poll_another`).
+//! starts a task, and the task waits. Then the older context of the thread, which is in the list,
+//! can start no more tasks. If too few other contexts in the list can start tasks, a context from
+//! here is added to the list (`SuspendedContexts::poll_another`).
 
 use super::context::SuspendedContext;
 use super::mmap_vec::MmapVec;
