@@ -1,5 +1,5 @@
 // what: beside programs that compute, members of a team move to fewer workers, and back when these end: numbers, thread-local storage, errno, rounding, the processor's number and answers stay
-// threads: 2
+// threads: 2, 5
 // compilers: gcc, clang>=19
 // mode: preload
 // alone: yes
@@ -102,6 +102,8 @@ int main(void)
     do
         compute(500);
     while (moves() >= 0 && moves() % 2 != 0 && omp_get_wtime() < begin + 30);
-    CHECK_EQ(moves() < 0 || moves() % 2 == 0, 1);
+    /* Several threads that share workers need not be back at the same time. */
+    if (omp_get_max_threads() == 2)
+        CHECK_EQ(moves() < 0 || moves() % 2 == 0, 1);
     return check_result();
 }

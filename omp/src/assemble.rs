@@ -401,7 +401,7 @@ unsafe fn assigned_main(argument: *mut ()) {
     }
     thread.own().forks.teams.take_all().into_iter().for_each(dismiss);
     crate::following::leaves_team(thread);
-    thread.home_or_host().into_iter().for_each(ult::sched::return_to);
+    thread.home_or_host().into_iter().for_each(ult::sched::return_home);
     worker::set_locals(Locals::default());
     thread.team().leave_for_good(1);
 }

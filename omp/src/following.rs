@@ -2,16 +2,18 @@
 //! gets.
 //!
 //! A member that waits at a barrier, or the thread that forks, measures a quantum, and asks
-//! [`ult::allotment`] how many workers are to run. Each member but thread 0 moves at its next
-//! barrier, or when it waits for its next region: member *n* of a team on *r* workers runs on the
-//! worker of member *n* modulo *r*. It goes back when there are processors enough.
+//! [`ult::allotment`] how many workers are to run. The other workers are withdrawn. Each member whose
+//! assigned worker is withdrawn moves to an active one: at its next barrier, or when it waits for its
+//! next region. A member that runs tasks while it waits at a barrier may move between two of them. It
+//! goes back when its worker is active again. Threads of teams of ULTs start on active workers only; those of outermost
+//! teams also move at a barrier.
 //!
 //! The number is one for the process. If regions of several sizes follow each other, the workers of
 //! the largest team are all workers, and smaller teams move only if they have more members than
 //! workers are to run.
 //!
-//! A member moves only if it has an assigned worker, its team is not bound to places, and the process
-//! has one initial thread. While no worker is kept waiting, nothing is measured.
+//! A member moves only if its team is not bound to places, and the process has one initial thread.
+//! While no worker is kept waiting, nothing is measured.
 //!
 //! What does not live here: the decision, and the move itself ([`ult::sched::relocate`]).
 
@@ -19,7 +21,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ult::allotment::attention::{self, ALL_WORKERS, count_away};
-use ult::allotment::{Allotment, QuantumMeter};
+use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active, run_on};
 use ult::sys::clock;
 use ult::sys::fork::ForkMutex;
 use ult::worker::Worker;
@@ -27,7 +29,7 @@ use ult::worker::Worker;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
 use crate::thread::current::OwnThread;
-use crate::{root, storage};
+use crate::{env, root, storage};
 
 /// Quanta without a shortage after which measuring ends. Chosen: half a second; any value
 /// from 20 to 200 will do.
@@ -63,11 +65,23 @@ pub fn before_wait(thread: OwnThread) {
     }
 }
 
+/// Is `thread`, which waits at a barrier, to call [`before_wait`] again? Between two tasks it may
+/// measure, and move. True until it has done so.
+#[inline]
+pub fn is_due(thread: OwnThread) -> bool {
+    attention::needs_attention() && is_due_cold(thread)
+}
+
 /// A region with this team begins.
 #[inline]
 pub fn at_fork(team: &Team) {
-    if attention::needs_attention() && primary_of_movable(team).is_some() {
-        measure(team.size());
+    if attention::needs_attention() {
+        if let Some(workers) = workers_of(team) {
+            measure(workers);
+        }
+        if team.kind == TeamKind::Ults && ult::stall::is_known_spinner(team.plan().body.function as usize) {
+            attention::note_spinning_gang();
+        }
     }
 }
 
@@ -79,7 +93,7 @@ pub fn between_regions(thread: OwnThread) {
         && let Some((epoch, primary)) = thread.own().binding.primary_worker.get()
         && epoch == thread.seen_epoch.get()
     {
-        follow(thread, thread.team(), primary);
+        follow(thread, ALL_WORKERS, primary);
     }
 }
 
@@ -95,18 +109,40 @@ pub fn region_begins(thread: OwnThread) {
 #[cold]
 fn attend(thread: OwnThread) {
     let team = thread.team();
-    if let Some(primary) = primary_of_movable(team) {
-        measure(team.size());
-        if thread.num() != 0 {
-            follow(thread, team, primary);
+    let Some(workers) = workers_of(team) else { return };
+    measure(workers);
+    if thread.num() != 0
+        && let Some(primary) = primary_of_movable(team)
+    {
+        follow(thread, workers, primary);
+    }
+}
+
+#[cold]
+fn is_due_cold(thread: OwnThread) -> bool {
+    let team = thread.team();
+    // ORDERING: Relaxed; see `measure`.
+    workers_of(team).is_some() && clock::micros() >= DUE.load(Ordering::Relaxed)
+        || thread.own().binding.followed.get() != attention::running()
+            && thread.num() != 0
+            && primary_of_movable(team).is_some()
+}
+
+/// On how many workers the team runs if all of them run; `None` if nothing is measured for it.
+fn workers_of(team: &Team) -> Option<u32> {
+    match team.kind {
+        TeamKind::AssignedWorkers => primary_of_movable(team).map(|_| team.size()),
+        TeamKind::Ults if team.plan().binding.places.is_none() && storage::may_share() => {
+            Some(env::settings().scheduling.workers)
         }
+        _ => None,
     }
 }
 
 /// The worker of thread 0, if members of the team may move.
 fn primary_of_movable(team: &Team) -> Option<&'static Worker> {
     let plan = team.plan();
-    let may_move = team.kind == TeamKind::AssignedWorkers
+    let may_move = matches!(team.kind, TeamKind::AssignedWorkers | TeamKind::Ults)
         && team.size() > 1
         && plan.nesting.active_around <= 1
         && plan.binding.places.is_none()
@@ -115,28 +151,39 @@ fn primary_of_movable(team: &Team) -> Option<&'static Worker> {
     plan.origin.root_worker.filter(|_| may_move)
 }
 
-/// A team of `size` threads is running: ends the quantum if it has lasted long enough.
-fn measure(size: u32) {
-    if root::count() != 1 {
-        return attention::set_running(ALL_WORKERS);
+/// A team is running that has so many workers: ends the quantum if it has lasted long enough.
+fn measure(workers: u32) {
+    // ORDERING: Relaxed, all; measurements. The exchange of `DUE` gives the quantum to one thread,
+    // and the lock orders what is decided.
+    if LARGEST.load(Ordering::Relaxed) < workers {
+        LARGEST.fetch_max(workers, Ordering::Relaxed);
     }
-    // ORDERING: Relaxed, all; measurements. The lock orders what is decided.
-    if LARGEST.load(Ordering::Relaxed) < size {
-        LARGEST.fetch_max(size, Ordering::Relaxed);
-    }
-    let now = clock::micros();
+    let (now, due) = (clock::micros(), DUE.load(Ordering::Relaxed));
     // ORDERING: as above.
-    if now < DUE.load(Ordering::Relaxed) {
+    let mine = now >= due
+        && DUE.compare_exchange(due, now + STALE_MICROS, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    if !mine {
         return;
     }
     let Some(mut measured) = MEASURED.try_lock() else { return };
     // ORDERING: as above.
-    let is_stale = now > DUE.load(Ordering::Relaxed) + STALE_MICROS;
-    let largest = LARGEST.swap(0, Ordering::Relaxed).max(size);
+    let largest = LARGEST.swap(0, Ordering::Relaxed).max(workers);
+    let next = if root::count() == 1 {
+        end_quantum(&mut measured, largest, now > due + STALE_MICROS)
+    } else {
+        run_on(ALL_WORKERS);
+        now + QUANTUM_MICROS
+    };
+    // ORDERING: as above.
+    DUE.store(next, Ordering::Relaxed);
+}
+
+/// Ends the quantum, or begins to measure if nothing was measured. Returns when the next one ends.
+fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: bool) -> u64 {
     let calm = match measured.as_mut().filter(|_| !is_stale) {
         Some(process) => process.end_quantum(largest),
         None => {
-            attention::set_running(ALL_WORKERS);
+            run_on(ALL_WORKERS);
             *measured = Some(MeasuredProcess::new(largest));
             false
         }
@@ -146,8 +193,7 @@ fn measure(size: u32) {
         *measured = None;
         attention::end_attention();
     }
-    // ORDERING: as above.
-    DUE.store(measured.as_ref().map_or(0, |process| process.meter.due()), Ordering::Relaxed);
+    measured.as_ref().map_or(0, |process| process.meter.due())
 }
 
 impl MeasuredProcess {
@@ -169,7 +215,7 @@ impl MeasuredProcess {
         }
         let running = self.allotment.running();
         let all_run = running == self.allotment.most() || !prepare_to_share();
-        attention::set_running(if all_run { ALL_WORKERS } else { running });
+        run_on(if all_run { ALL_WORKERS } else { running });
         self.calm = if self.allotment.is_calm() { self.calm + 1 } else { 0 };
         self.calm > CALM_QUANTA
     }
@@ -195,22 +241,23 @@ pub unsafe fn forget_after_fork() {
     DUE.store(0, Ordering::Relaxed);
 }
 
-/// Moves the thread to the worker on which it is to run. `primary` is the worker of thread 0.
-fn follow(thread: OwnThread, team: &Team, primary: &'static Worker) {
-    let (num, running) = (thread.num(), attention::running());
-    let (Some(home), Some(host)) = (thread.home_or_host(), thread.host()) else { return };
-    let target = match num % running {
+/// Moves the thread to the worker on which it is to run. `primary` is the worker of thread 0. The team
+/// runs on at most `most` workers.
+fn follow(thread: OwnThread, most: u32, primary: &'static Worker) {
+    let followed = thread.own().binding.followed.replace(attention::running());
+    let Some(host) = thread.host() else { return };
+    let elsewhere = || active(thread.num(), most, primary);
+    let target = match thread.home() {
         // An isolated worker is for its thread alone.
-        _ if num < running || !home.is_shared() => home,
-        0 => primary,
-        on => match team.thread(on).and_then(|member| member.home_or_host()) {
-            Some(worker) => worker,
-            None => return,
-        },
+        Some(home) if !home.is_withdrawn() || !home.is_shared() => home,
+        None if followed == attention::running() => return,
+        _ => elsewhere(),
     };
-    if !ptr::eq(target, host) && ult::sched::relocate(home, target) {
+    if !ptr::eq(target, host) && ult::sched::relocate(thread.home(), target) {
         thread.note_host(target);
-        count_away(ptr::eq(host, home), ptr::eq(target, home));
+        if let Some(home) = thread.home() {
+            count_away(ptr::eq(host, home), ptr::eq(target, home));
+        }
     }
 }
 

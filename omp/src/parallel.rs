@@ -443,6 +443,7 @@ fn launch(team: &Team, outer: GangTag) {
         });
         return;
     }
+    super::following::at_fork(team);
     super::assemble::prepare_ults(team, outer);
     let count = team.size() as usize - 1;
     // SAFETY: `prepare_ults` has written the starts, and this is the forking thread.

@@ -37,10 +37,12 @@
 //!   because the first one to leave loses its share to the other one.
 //! * One worker more or less. The rate with 63 of 64 workers is that of 32, so no trial succeeds.
 
+pub(crate) mod active;
 pub mod attention;
 mod meter;
 pub(crate) mod program_time;
 
+pub use active::{active, run_on};
 pub use meter::QuantumMeter;
 
 use crate::sys::random::XorShift;

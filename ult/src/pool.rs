@@ -530,7 +530,7 @@ unsafe extern "C" fn after_fork_in_child() {
         FORKERS.store(0, Ordering::Relaxed);
         crate::signals::deliver::forget_after_fork();
         crate::spawn::forget_after_fork();
-        crate::allotment::attention::reset_after_fork();
+        crate::allotment::active::reset_after_fork();
         crate::stall::watcher::reset_after_fork();
         registry::forget_after_fork();
         crate::stack::reset_after_fork();

@@ -118,7 +118,7 @@ impl SpawnTargets {
     ) {
         self.workers.clear();
         let all = (0..table::table_len()).filter_map(table::at);
-        self.workers.extend(all.filter(|w| w.accepts(group) && !w.is_standing_in()));
+        self.workers.extend(all.filter(|w| w.accepts(group) && !w.is_standing_in() && !w.is_withdrawn()));
         let workers = &mut self.workers;
         let at = workers.iter().position(|w| ptr::eq(*w, me)).unwrap_or_else(|| {
             workers.push(me);

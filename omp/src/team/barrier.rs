@@ -87,14 +87,18 @@ impl Team {
 
     #[inline]
     fn await_release(&self, thread: OwnThread, passed: u64) {
-        following::before_wait(thread);
         // In a cancelled region the other threads may have left for the end of the region. A
         // barrier in an orphaned function does not know that it is in such a region, so the thread
         // leaves it, too.
         // ORDERING: Acquire, pairs with `release`.
-        self.help_at_barrier(thread, passed, &|| {
-            self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
-        });
+        let released = || self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled();
+        loop {
+            following::before_wait(thread);
+            self.help_at_barrier(thread, passed, &|| released() || following::is_due(thread));
+            if released() || self.is_lost() {
+                return;
+            }
+        }
     }
 
     /// A barrier that threads leave early if the region is cancelled (5.2 §11.2). True if the
@@ -115,11 +119,7 @@ impl Team {
                 self.release(passed);
             }
         } else {
-            following::before_wait(thread);
-            // ORDERING: Acquire, pairs with `release`.
-            self.help_at_barrier(thread, passed, &|| {
-                self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
-            });
+            self.await_release(thread, passed);
         }
         self.has_passed_barrier::<WATCHED>(passed);
         offload::host_looks();

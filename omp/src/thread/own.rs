@@ -9,6 +9,7 @@ use core::cell::{Cell, RefCell};
 use core::ops::Range;
 use core::ptr::NonNull;
 
+use ult::allotment::attention::ALL_WORKERS;
 use ult::sys::arch::{self, FpState};
 use ult::victim::Draw;
 use ult::worker::Worker;
@@ -138,6 +139,8 @@ pub struct ThreadBinding {
     /// If the thread may move to another worker ([`crate::following`]): the epoch of its region, and
     /// the worker of thread 0. Determined when the region begins.
     pub primary_worker: Cell<Option<(u64, &'static Worker)>>,
+    /// How many workers ran when the thread last asked where to run.
+    pub followed: Cell<u32>,
 }
 
 impl ThreadOwn {
@@ -175,6 +178,7 @@ impl ThreadOwn {
                 unbound: RefCell::default(),
                 partition: PlacePartition::default(),
                 primary_worker: Cell::new(None),
+                followed: Cell::new(ALL_WORKERS),
             },
             tied: Tied::default(),
             mode: Cell::new(arch::fp_state()),

@@ -23,10 +23,12 @@ struct AllotmentWords {
     is_on: AtomicBool,
     /// A worker was kept waiting, or not all workers run. Workers measure while it is set.
     attention: AtomicBool,
-    /// How many workers outermost teams run on.
+    /// How many workers run.
     running: AtomicU32,
     /// When the last quantum ended, in microseconds.
     measured: AtomicU64,
+    /// In the quantum, gangs ran whose threads wait for each other in the program's code.
+    gangs_spin: AtomicBool,
     /// How many threads are not on the worker that is assigned to them.
     away: AtomicU32,
     /// Threads that have moved to another worker, or back.
@@ -38,6 +40,7 @@ static WORDS: AllotmentWords = AllotmentWords {
     attention: AtomicBool::new(false),
     running: AtomicU32::new(ALL_WORKERS),
     measured: AtomicU64::new(0),
+    gangs_spin: AtomicBool::new(false),
     away: AtomicU32::new(0),
     moves: AtomicU64::new(0),
 };
@@ -65,6 +68,20 @@ pub(crate) fn note_shortage() {
     }
 }
 
+/// A gang begins whose threads are known to wait for each other in the program's code.
+pub fn note_spinning_gang() {
+    // ORDERING: Relaxed, both; a hint. Written only if it changes.
+    if !WORDS.gangs_spin.load(Ordering::Relaxed) {
+        WORDS.gangs_spin.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Has such a gang begun since the last call?
+pub(super) fn take_spinning_gang() -> bool {
+    // ORDERING: as above.
+    WORDS.gangs_spin.swap(false, Ordering::Relaxed)
+}
+
 /// A quantum has ended.
 pub fn note_quantum() {
     // ORDERING: Relaxed; see `end_if_unmeasured`.
@@ -77,7 +94,8 @@ pub fn note_quantum() {
 pub(super) fn end_if_unmeasured() {
     // ORDERING: Relaxed; a thread that measures at this moment finds the attention ended, and begins
     // anew at the next shortage.
-    if micros().saturating_sub(WORDS.measured.load(Ordering::Relaxed)) > UNMEASURED_MICROS && away() == 0 {
+    let unmeasured = micros().saturating_sub(WORDS.measured.load(Ordering::Relaxed));
+    if unmeasured > UNMEASURED_MICROS && away() == 0 && running() == ALL_WORKERS {
         end_attention();
     }
 }
@@ -99,21 +117,20 @@ pub fn count_away(was_home: bool, is_home: bool) {
     }
 }
 
-/// Makes all workers run, and ends the measuring. Called after a time without a shortage.
+/// Ends the measuring. Called while all workers run, after a time without a shortage.
 pub fn end_attention() {
-    set_running(ALL_WORKERS);
     // ORDERING: Relaxed; the hint.
     WORDS.attention.store(false, Ordering::Relaxed);
 }
 
-/// How many workers outermost teams run on; [`ALL_WORKERS`] stands for all.
+/// How many workers run, that of the program's kernel thread included; [`ALL_WORKERS`] stands for all.
 pub fn running() -> u32 {
     // ORDERING: Relaxed; each thread follows at one of its waits.
     WORDS.running.load(Ordering::Relaxed)
 }
 
 /// Sets the number that [`running`] returns.
-pub fn set_running(workers: u32) {
+pub(super) fn set_running(workers: u32) {
     // ORDERING: as above.
     WORDS.running.store(workers, Ordering::Relaxed);
 }
@@ -130,8 +147,9 @@ pub(crate) fn count_move() {
 }
 
 /// In the child of a fork, which has one thread.
-pub(crate) fn reset_after_fork() {
+pub(super) fn reset_after_fork() {
     // ORDERING: Relaxed; single-threaded.
     WORDS.away.store(0, Ordering::Relaxed);
+    set_running(ALL_WORKERS);
     end_attention();
 }

@@ -9,6 +9,7 @@ use crate::sys::{arch, clock};
 use crate::worker::record::Worker;
 use crate::worker::table::{at, table_len};
 
+use super::attention::take_spinning_gang;
 use super::{QUANTUM_MICROS, QuantumSample};
 
 /// A quantum lasts at least so many microseconds for each worker. Derived: reading a worker's times
@@ -53,7 +54,7 @@ impl QuantumMeter {
         let ticks = now.1.saturating_sub(self.began.1).max(1) as f64;
         let has_idle_processor =
             spin_policy::runnable_threads().is_some_and(|count| count < spin_policy::cores());
-        let mut sample = QuantumSample { wall, useful: 0, delayed: 0, has_idle_processor };
+        let mut times = Vec::new();
         for (index, worker) in workers().enumerate() {
             let reading = reading_of(worker, now.1);
             let Some(last) = self.readings.get_mut(index) else {
@@ -65,12 +66,42 @@ impl QuantumMeter {
             let delayed = reading.kernel.delayed.saturating_sub(last.kernel.delayed) / 1000;
             // As a rule the wait for a processor falls into program code. Program code may sleep, so
             // `ran` is the limit.
-            sample.useful += ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
-            sample.delayed += delayed;
+            let useful = ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
+            times.push(WorkerTimes { useful, delayed });
             *last = reading;
         }
         self.began = now;
-        sample
+        if take_spinning_gang() {
+            subtract_spins(&mut times, wall);
+        }
+        let sum = |part: fn(&WorkerTimes) -> u64| times.iter().map(part).sum();
+        QuantumSample {
+            wall,
+            useful: sum(|times| times.useful),
+            delayed: sum(|times| times.delayed),
+            has_idle_processor,
+        }
+    }
+}
+
+/// What a worker did in a quantum, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct WorkerTimes {
+    /// It ran program code.
+    useful: u64,
+    /// It waited for a processor.
+    delayed: u64,
+}
+
+/// Gangs ran whose threads wait for each other in the program's code. Such a wait looks like work. A
+/// thread is taken to wait for one other thread of its gang: for as long as the other workers waited
+/// for a processor, on the average.
+fn subtract_spins(times: &mut [WorkerTimes], wall: u64) {
+    let present = times.iter().filter(|times| times.useful + times.delayed > 0).count() as u64;
+    let delayed: u64 = times.iter().map(|times| times.delayed).sum();
+    for one in times {
+        let others = (delayed - one.delayed) / present.saturating_sub(1).max(1);
+        one.useful -= one.useful * others.min(wall) / wall;
     }
 }
 
@@ -86,5 +117,24 @@ fn reading_of(worker: &Worker, now: u64) -> WorkerReading {
             .filter(|&tid| tid != 0)
             .and_then(RunTimes::of_thread)
             .unwrap_or_default(),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_spin_do_no_work_while_the_others_wait_for_a_processor() {
+        let times = |useful, delayed| WorkerTimes { useful, delayed };
+        let mut two = [times(10_000, 0), times(5_000, 5_000), times(0, 0)];
+        subtract_spins(&mut two, 10_000);
+        assert_eq!(two, [times(5_000, 0), times(5_000, 5_000), times(0, 0)]);
+        let mut alone = [times(9_000, 1_000)];
+        subtract_spins(&mut alone, 10_000);
+        assert_eq!(alone, [times(9_000, 1_000)]);
+        let mut none = [times(0, 0)];
+        subtract_spins(&mut none, 10_000);
+        assert_eq!(none, [times(0, 0)]);
     }
 }

@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering;
 use crate::observer::{self, SchedulerEvent};
 use crate::signals::mask::{current_mask, set_mask};
 use crate::worker::record::Worker;
+use crate::worker::table::wake_idle_behind_fence;
 
 use super::fairness::{HOLD_BACK_TIME, LOOKS_PER_PASS, LOOKS_PER_STEAL};
 use super::look;
@@ -58,7 +59,10 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
             naps = match slept {
                 Slept::Found(found) => return found,
                 Slept::Nap => naps + 1,
-                Slept::Woken => 0,
+                Slept::Woken => {
+                    pass_wake_up_on(worker);
+                    0
+                }
             };
             spin_policy = SpinPolicy::new(spin, *spin_history);
         } else if let Some(found) = spin_policy.time_awake().and_then(|now| refused.take(worker, now)) {
@@ -79,6 +83,14 @@ fn spin_and_history(worker: &'static Worker) -> (Spin, SpinHistory) {
 fn teach(worker: &'static Worker, spin_policy: &SpinPolicy) {
     // SAFETY: own kernel thread.
     spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
+}
+
+/// A withdrawn worker may have been woken for a ULT that it does not take, because it was withdrawn
+/// after that. Another worker is woken for it.
+fn pass_wake_up_on(worker: &'static Worker) {
+    if worker.is_withdrawn() {
+        wake_idle_behind_fence(worker.group());
+    }
 }
 
 /// How a sleep has ended.

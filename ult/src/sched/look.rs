@@ -460,11 +460,12 @@ fn offered(worker: &'static Worker) -> Option<Next> {
 }
 
 /// May the worker start ULTs that are queued at other workers? A worker that stands in always may.
+/// A withdrawn worker may not.
 /// Other workers may not while the program has at least as many kernel threads in regions as there
 /// are processors. These kernel threads then need all processors. A worker that took a ULT from one
 /// of them would only share a processor with one of them.
 fn may_help(worker: &Worker) -> bool {
-    share::has_room() || worker.is_standing_in()
+    share::has_room() && !worker.is_withdrawn() || worker.is_standing_in()
 }
 
 /// Takes the oldest ULT that `victim` spawned without a gang, if its group may run here. These ULTs

@@ -104,7 +104,7 @@ pub use border::{note_mask, note_mask_of_context, undisturbed};
 pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
 pub use handoff::{hand_off, retire, return_to};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
-pub use relocate::relocate;
+pub use relocate::{relocate, return_home};
 pub use request::{Job, ReadyOrder, SearchScope, Wait};
 pub use runner::promise_stacks;
 pub use spin_policy::{Spin, cores, set_cores};

@@ -94,6 +94,28 @@ impl Worker {
         self.duty.dedicated.store(dedicated, Ordering::Relaxed);
     }
 
+    /// Does the worker take no work from other workers, because fewer workers are to run
+    /// ([`crate::allotment`])? It resumes its own contexts, and starts what is queued at it.
+    #[inline]
+    pub fn is_withdrawn(&self) -> bool {
+        // ORDERING: Relaxed; a hint. Work that it leaves is taken by the worker where it is queued.
+        self.duty.withdrawn.load(Ordering::Relaxed)
+    }
+
+    /// Would the worker take a ULT that is queued elsewhere?
+    pub(crate) fn is_free_to_help(&self) -> bool {
+        !self.is_dedicated() && !self.is_withdrawn()
+    }
+
+    /// Withdraws the worker, or ends that. Any thread.
+    pub(crate) fn set_withdrawn(&self, withdrawn: bool) {
+        // ORDERING: Relaxed; as above. Written only if it changes, because idle workers read it.
+        if self.is_withdrawn() != withdrawn {
+            // ORDERING: as above.
+            self.duty.withdrawn.store(withdrawn, Ordering::Relaxed);
+        }
+    }
+
     /// Do assignments run on the kernel thread's own stack? Then this stack is as large as an
     /// OpenMP thread's, and the C library knows its bounds.
     pub(crate) fn runs_on_kernel_stack(&self) -> bool {

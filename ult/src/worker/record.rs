@@ -84,6 +84,8 @@ pub(crate) struct WorkerDuty {
     pub(super) dedicated: AtomicBool,
     /// See [`Worker::runs_on_kernel_stack`].
     pub(super) runs_on_kernel_stack: AtomicBool,
+    /// See [`Worker::is_withdrawn`].
+    pub(super) withdrawn: AtomicBool,
 }
 
 /// What the pool and a worker tell each other. Used when a worker is taken or comes back, and when
@@ -196,6 +198,7 @@ impl Worker {
                 serves: AtomicU32::new(NO_GROUP),
                 dedicated: AtomicBool::new(false),
                 runs_on_kernel_stack: AtomicBool::new(false),
+                withdrawn: AtomicBool::new(false),
             },
             pool: PoolLink {
                 mailbox: AtomicPtr::new(ptr::null_mut()),

@@ -150,7 +150,7 @@ pub fn any_runs_program_code(is_excused: impl Fn(i32) -> bool) -> bool {
 pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
     (0..table_len())
         .filter_map(at)
-        .any(|w| w.accepts(group) && w.parker.is_parked() && !w.is_dedicated() && w.unpark())
+        .any(|w| w.accepts(group) && w.is_free_to_help() && w.parker.is_parked() && w.unpark())
 }
 
 /// Wakes one sleeping worker that would take an offer, if there is one. The caller has executed a
@@ -158,5 +158,6 @@ pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
 pub(crate) fn wake_vacant_behind_fence() -> bool {
     (0..table_len())
         .filter_map(at)
-        .any(|w| w.is_shared() && !w.is_standing_in() && w.parker.is_parked() && w.is_vacant() && w.unpark())
+        .filter(|w| w.is_shared() && !w.is_standing_in() && !w.is_withdrawn())
+        .any(|w| w.parker.is_parked() && w.is_vacant() && w.unpark())
 }
