@@ -44,8 +44,8 @@ const WAITER_STACK_BYTES: usize = 64 << 10;
 /// exception: a ULT for which no TLS block could be borrowed stays there. The caller may run on
 /// another kernel thread afterwards. True if [`share_kernel_thread_again`] can undo it.
 ///
-/// Has no effect if the caller is no OpenMP thread, or if the system refuses one more kernel
-/// thread. A thread that would have to move also stays if it runs a signal handler of the program,
+/// Has no effect if the caller is no OpenMP thread, if it is a ULT for which no TLS block could be
+/// borrowed, or if the system refuses one more kernel thread. A thread that would have to move also stays if it runs a signal handler of the program,
 /// or is not on its own stack.
 ///
 /// Called in program code. No address of thread-local storage is live across the call.
@@ -55,12 +55,15 @@ pub fn dedicate_kernel_thread() -> bool {
         return false;
     };
     // SAFETY: own kernel thread; program code runs.
-    let role = unsafe { (*worker.own()).role };
+    let (role, native) = unsafe { ((*worker.own()).role, (*worker.own()).tls.native) };
     let Some(tls_block) = tls_block_to_dedicate_to(&role) else { return false };
     if role.thread == worker.thread() {
         send_others_away(worker)
     } else {
-        stands_on_own_stack(worker) && move_to_dedicated_worker(worker, tls_block)
+        // A ULT that runs with this kernel thread's block would share it with this kernel thread.
+        !is_same(role.tls_block, native)
+            && stands_on_own_stack(worker)
+            && move_to_dedicated_worker(worker, tls_block)
     }
 }
 
