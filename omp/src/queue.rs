@@ -102,8 +102,10 @@
 //! | `run_next` | the task that a thread starts next |
 //! | `find` | tasks for the scheduler, while a thread waits |
 //! | `throttle` | when a thread that makes tasks runs some itself |
+//! | `grain` | whether a thread's tasks are short |
 
 pub(crate) mod find;
+pub(crate) mod grain;
 pub(crate) mod push;
 pub(crate) mod rules;
 pub(crate) mod run_next;

@@ -86,23 +86,17 @@ pub fn has_enough(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool 
     throttle::is_saturated(here.thread) && has_enough_for(here, flags, priority)
 }
 
-#[cold]
 #[inline(never)]
 fn has_enough_for(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool {
-    if priority != 0 || flags.has(TaskFlags::DETACH) || flags.has(TaskFlags::OFFLOADED) {
+    if priority != 0 || flags.has_any(TaskFlags::DETACH.with(TaskFlags::OFFLOADED)) {
         return false; // A task for a device should not hold its creator up.
-    }
-    if flags.has(TaskFlags::UNTIED) {
-        // Parts of an untied task may run on other threads, so the task is queued. The creator
-        // makes room for it.
-        throttle::make_room(here);
-        return false;
     }
     if !is_shallow(here) {
         throttle::make_room(here);
         return false;
     }
-    throttle::stays_saturated(here.thread)
+    here.thread.own().search.grain.count();
+    throttle::stays_saturated(here)
 }
 
 /// Bytes of stack that nested tasks may take in all if each is run at once by the one before,

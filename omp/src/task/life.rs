@@ -549,7 +549,10 @@ unsafe fn complete(thread: Option<OwnThread>, task: NonNull<Task>) -> Option<Own
     // SAFETY: as above: the own reference is dropped here.
     unsafe { leave_parent(t, thread.map(OwnThread::thread)) };
     match thread {
-        Some(thread) => thread.count_completed(),
+        Some(thread) => {
+            thread.own().search.grain.count();
+            thread.count_completed();
+        }
         // SAFETY: the team is not quiet before this count.
         None => unsafe { &*team }.count_foreign_completion(),
     }

@@ -17,6 +17,7 @@ use ult::worker::Worker;
 use crate::affinity::assign::PlaceAssignment;
 use crate::counts::CountList;
 use crate::depend::record::Node;
+use crate::queue::grain::Grain;
 use crate::task::record::{Spares, Task};
 use crate::task::tied::Tied;
 use crate::team::kept::KeptTeams;
@@ -84,6 +85,8 @@ pub struct TaskSearch {
     pub helped_wait: Cell<HelpedWait>,
     /// The deque was full, and was not yet half empty at the last check, see `queue::is_saturated`.
     pub saturated: Cell<bool>,
+    /// How long the thread's tasks take.
+    pub grain: Grain,
     /// Number of searches in a row that left another thread's only task in that thread's deque.
     pub spared: Cell<u32>,
     /// Number of tasks with a priority that the thread has resumed (`queue::search::urgent`). A
@@ -158,6 +161,7 @@ impl ThreadOwn {
                 draw: RefCell::new(Draw::new(u64::from(num))),
                 helped_wait: Cell::default(),
                 saturated: Cell::new(false),
+                grain: Grain::default(),
                 spared: Cell::new(0),
                 resumed: Cell::new(0),
                 yield_backoff: Cell::default(),
