@@ -32,7 +32,7 @@ pub fn start(here: CurrentThread) -> *const Taskgroup {
         cancelled: AtomicBool::new(false),
         implied: Cell::new(false),
         worker: AtomicPtr::new(ptr::from_ref(here.thread.worker()).cast_mut()),
-        untied: here.task.flags().has(TaskFlags::UNTIED),
+        in_parts: here.task.flags().has(TaskFlags::IN_PARTS),
         graph: Cell::new(ptr::null()),
         reductions: Cell::new(None),
     });
@@ -77,7 +77,7 @@ impl Taskgroup {
         let _noted = check::wait_begins(|| WaitTarget::Group(ptr::from_ref(self).addr()));
         // ORDERING: Relaxed; published with the bit.
         self.worker.store(ptr::from_ref(here.thread.worker()).cast_mut(), Ordering::Relaxed);
-        // ORDERING: Release, for `leave_untied`: who sees the bit sees the worker. Otherwise its
+        // ORDERING: Release, for `leave_task_in_parts`: who sees the bit sees the worker. Otherwise its
         // place in the word's modification order is what `leave` relies on.
         self.members.fetch_or(WAITING, Ordering::Release);
         here.team().help_until(here.thread, &|| self.count() == 0);

@@ -215,7 +215,7 @@ fn wait_for_children(here: CurrentThread) {
     }
     let _noted = check::wait_begins(|| WaitTarget::Children);
     task.add_pending();
-    // ORDERING: Release, for `drop_child_of_untied`: a thread that sees the bit sees the thread
+    // ORDERING: Release, for `drop_child_of_task_in_parts`: a thread that sees the bit sees the thread
     // that waits. Otherwise only the position in the word's modification order matters, see
     // `drop_child`.
     task.counts.fetch_or(WAITING, Ordering::Release);

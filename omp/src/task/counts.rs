@@ -101,7 +101,7 @@ impl Task {
         let runs_here = thread.is_some_and(|t| ptr::eq(t, self.thread.load(Ordering::Relaxed)));
         // Only the task's own thread reads the other words.
         if !runs_here
-            || self.flags().has(TaskFlags::UNTIED)
+            || self.flags().has(TaskFlags::IN_PARTS)
             || self.own.retired.get()
             || self.own.pending.get() == 0
         {
@@ -183,9 +183,9 @@ unsafe fn leave_to_children(task: &Task, own_share: u64) {
 /// # Safety
 /// The share belongs to the caller.
 unsafe fn drop_child(parent: &Task, share: u64) {
-    if parent.flags().has(TaskFlags::UNTIED) {
+    if parent.flags().has(TaskFlags::IN_PARTS) {
         // SAFETY: as the caller promises.
-        return unsafe { drop_child_of_untied(parent, share) };
+        return unsafe { drop_child_of_task_in_parts(parent, share) };
     }
     // The worker is read first, because the parent may be gone after the subtraction. A task that
     // has children has started, so its thread is set, and the task stays on that thread's worker.
@@ -211,7 +211,7 @@ unsafe fn drop_child(parent: &Task, share: u64) {
 /// # Safety
 /// As [`drop_child`].
 #[cold]
-unsafe fn drop_child_of_untied(parent: &Task, share: u64) {
+unsafe fn drop_child_of_task_in_parts(parent: &Task, share: u64) {
     // ORDERING: AcqRel, as in `drop_child`; Acquire also pairs with the Release in
     // `wait_for_children`.
     let before = parent.counts.fetch_sub(1, Ordering::AcqRel);

@@ -49,6 +49,9 @@ pub fn run_undeferred(here: CurrentThread, task: OwnedTask) {
 /// is still to come. The dependences of the task are satisfied, and the task has not been
 /// announced.
 pub fn run_at_once(here: CurrentThread, task: OwnedTask) {
+    if task.flags().has(TaskFlags::IN_PARTS) {
+        task.set_flags(task.flags().without(TaskFlags::IN_PARTS)); // all parts run here
+    }
     if task.flags().has(TaskFlags::DETACH) {
         announce(here, &task); // another thread may complete it
         return run_undeferred(here, task);

@@ -89,6 +89,10 @@ impl TaskFlags {
     /// Free agents may run the task's next child.
     pub const POOLS: Self = Self(8_388_608);
 
+    /// An untied task whose parts may run on several threads: LLVM's compiler divides it. A task
+    /// that is run whole does not have this property.
+    pub const IN_PARTS: Self = Self(16_777_216);
+
     /// Properties that extensions name, and that mean nothing to the host.
     pub const EXTENSION: [Self; 3] = [Self(131_072), Self(262_144), Self(2_097_152)];
     /// All of these.
@@ -446,8 +450,8 @@ impl Task {
 
     /// Returns the thread in whose name the task runs.
     pub fn thread(&self) -> &Thread {
-        // ORDERING: Relaxed; constant while the task is started, except for untied tasks, see
-        // `drop_child_of_untied`.
+        // ORDERING: Relaxed; constant while the task is started, except for tasks in parts, see
+        // `drop_child_of_task_in_parts`.
         let thread = self.thread.load(Ordering::Relaxed);
         // SAFETY: the thread is set when the task starts; callers ask only about started tasks.
         unsafe { &*thread }

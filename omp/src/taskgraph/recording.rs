@@ -11,6 +11,7 @@ use crate::thread::current::CurrentThread;
 /// What a task may be and be written down.
 const KNOWN: TaskFlags = TaskFlags::EXPLICIT
     .with(TaskFlags::UNTIED)
+    .with(TaskFlags::IN_PARTS)
     .with(TaskFlags::FINAL)
     .with(TaskFlags::SIDE)
     .with(TaskFlags::EXTENSIONS);

@@ -22,11 +22,11 @@ pub struct Taskgroup {
     /// Made by the runtime for `reduction(task, …)` on a construct: for cancellation it is part of
     /// the group around it.
     pub(super) implied: Cell<bool>,
-    /// The kernel thread of the task that opened the group; of one that is untied, the thread that
+    /// The kernel thread of the task that opened the group; of a task in parts, the thread that
     /// waits at the end.
     pub(super) worker: AtomicPtr<Worker>,
-    /// Opened by an untied task, which may wait elsewhere than it opened the group.
-    pub(super) untied: bool,
+    /// Opened by a task in parts, which may wait elsewhere than it opened the group.
+    pub(super) in_parts: bool,
     /// The graph whose tasks its members are; null for none.
     pub graph: Cell<*const TaskgraphGraph>,
     /// The reductions of this group, in the format of the front that registered them.
@@ -67,8 +67,8 @@ impl Taskgroup {
 
     /// A member is complete. The group may be gone when this returns.
     pub fn leave(&self) {
-        if self.untied {
-            return self.leave_untied();
+        if self.in_parts {
+            return self.leave_task_in_parts();
         }
         let worker = self.worker();
         // ORDERING: AcqRel; Release pairs with `count`. WAITING is set by a read-modify-write of
@@ -81,7 +81,7 @@ impl Taskgroup {
     /// As [`Taskgroup::leave`], where the worker to wake is known only once its owner waits: reads
     /// it anew for every value of the count.
     #[cold]
-    pub(super) fn leave_untied(&self) {
+    pub(super) fn leave_task_in_parts(&self) {
         loop {
             // ORDERING: Acquire, pairs with the Release in `wait`.
             let seen = self.members.load(Ordering::Acquire);

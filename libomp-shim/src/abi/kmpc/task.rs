@@ -176,7 +176,7 @@ fn allocate(
     // A sum that does not fit is larger than all memory.
     let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);
     let properties = TaskFlags::default()
-        .with_if(flags & TIED == 0, TaskFlags::UNTIED)
+        .with_if(flags & TIED == 0, TaskFlags::UNTIED.with(TaskFlags::IN_PARTS))
         .with_if(flags & FINAL != 0, TaskFlags::FINAL)
         .with_if(flags & (DETACHABLE | PROXY) != 0, TaskFlags::DETACH);
     let task = Task::generate(here, offset.saturating_add(shareds), run, properties);
