@@ -193,12 +193,17 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 ) {
     let here = CurrentThread::get();
     let deferred = may_defer(deferred) && !here.task.flags().has(TaskFlags::FINAL);
-    if flags == 0 && copy.is_none() && (!deferred || task::is_included(here)) {
-        // The common case of tasks that are run at once. The rest of this function would have the
-        // same effect.
-        let properties = TaskFlags::default().with_if(!deferred, TaskFlags::UNDEFERRED);
+    if flags & !UNTIED == 0 && copy.is_none() {
+        let properties = properties(flags).with_if(!deferred, TaskFlags::UNDEFERRED);
+        if !deferred || task::is_included(here) || has_enough_and_records_none(here, properties) {
+            // The common case of tasks that are run at once. The rest of this function would have
+            // the same effect.
+            // SAFETY: as for this function.
+            return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
+        }
+        let arguments = TaskArguments { data, copy, size: size as usize, align: align as usize };
         // SAFETY: as for this function.
-        return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
+        return unsafe { launch_new(here, function, arguments, properties, LaunchClauses::NONE) };
     }
     let properties = properties(flags)
         .with_if(!deferred, TaskFlags::UNDEFERRED)
@@ -226,6 +231,12 @@ pub unsafe extern "C-unwind" fn GOMP_task(
             }
         }
     }
+}
+
+/// Is a task without further clauses run at once because the other threads have enough to do?
+#[inline(always)]
+fn has_enough_and_records_none(here: CurrentThread, properties: TaskFlags) -> bool {
+    task::has_enough(here, properties, 0) && !here.task.flags().has(TaskFlags::RECORDS)
 }
 
 /// Runs a task at once that works on the generating task's own data. `depend` is for tools.
@@ -317,6 +328,12 @@ struct LaunchClauses {
     priority: c_int,
     /// The address for the event handle. Undefined unless `flags` has [`DETACH`].
     detach: *mut c_void,
+}
+
+impl LaunchClauses {
+    /// A task that may be deferred, without further clauses.
+    const NONE: Self =
+        Self { deferred: true, flags: 0, depend: ptr::null_mut(), priority: 0, detach: ptr::null_mut() };
 }
 
 /// Makes and launches the task of [`GOMP_task`] if it is not run at once there.
