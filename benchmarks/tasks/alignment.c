@@ -6,7 +6,9 @@
 
 enum {
     LEAST_LENGTH = 60,
-    MOST_LENGTH = 180,
+    SHORT_LENGTH = 180,
+    LEAST_LONG_LENGTH = 200,
+    MOST_LENGTH = 1000,
     LETTERS = 20,
     GAP_OPEN = 10,
     GAP_MORE = 2,
@@ -14,25 +16,36 @@ enum {
     SAMPLES = 40
 };
 
-int alignment_scores[SEQUENCES][SEQUENCES];
-static unsigned char text[SEQUENCES][MOST_LENGTH];
-static int length[SEQUENCES];
+int alignment_scores[MOST_SEQUENCES][MOST_SEQUENCES];
+static unsigned char text[MOST_SEQUENCES][MOST_LENGTH];
+static int length[MOST_SEQUENCES], sequences;
 static int similarity[LETTERS][LETTERS];
 
-void alignment_prepare(void)
+static void prepare(int count, int least, int most)
 {
+    sequences = count;
     unsigned long state = 11;
     for (int a = 0; a < LETTERS; ++a)
         for (int b = 0; b <= a; ++b)
             similarity[a][b] = similarity[b][a] =
                 a == b ? 5 + (int)(next_random(&state) % 5) : (int)(next_random(&state) % 6) - 4;
-    for (int i = 0; i < SEQUENCES; ++i) {
-        length[i] = LEAST_LENGTH + (int)(next_random(&state) % (MOST_LENGTH - LEAST_LENGTH + 1));
+    for (int i = 0; i < count; ++i) {
+        length[i] = least + (int)(next_random(&state) % (unsigned)(most - least + 1));
         for (int j = 0; j < length[i]; ++j)
             text[i][j] = (unsigned char)(next_random(&state) % LETTERS);
-        for (int j = 0; j < SEQUENCES; ++j)
+        for (int j = 0; j < count; ++j)
             alignment_scores[i][j] = NOT_YET;
     }
+}
+
+void alignment_prepare(void)
+{
+    prepare(SEQUENCES, LEAST_LENGTH, SHORT_LENGTH);
+}
+
+void alignment_prepare_long(int count)
+{
+    prepare(count, LEAST_LONG_LENGTH, MOST_LENGTH);
 }
 
 static int larger(int a, int b)
@@ -69,13 +82,13 @@ int alignment_score(int first, int second)
 /* Every pair has a score, and some, computed the other way round, have the same. */
 const char *alignment_check(void)
 {
-    for (int i = 0; i < SEQUENCES; ++i)
+    for (int i = 0; i < sequences; ++i)
         for (int j = 0; j < i; ++j)
             if (alignment_scores[i][j] == NOT_YET)
                 return "a pair has no score";
     unsigned long state = 12;
     for (int sample = 0; sample < SAMPLES; ++sample) {
-        const int i = 1 + (int)(next_random(&state) % (SEQUENCES - 1)),
+        const int i = 1 + (int)(next_random(&state) % (unsigned)(sequences - 1)),
                   j = (int)(next_random(&state) % (unsigned)i);
         if (alignment_scores[i][j] != alignment_score(j, i))
             return "a score depends on the order of its pair";

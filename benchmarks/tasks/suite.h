@@ -67,9 +67,12 @@ void fft_join(struct complex_number *to, long count, long begin, long end);
 
 /* --- alignment: pairs of sequences
  * ------------------------------------------------------------------------------ */
-enum { SEQUENCES = 40 };
-extern int alignment_scores[SEQUENCES][SEQUENCES];
+enum { SEQUENCES = 40, MOST_SEQUENCES = 100 };
+extern int alignment_scores[MOST_SEQUENCES][MOST_SEQUENCES];
+/* SEQUENCES sequences of 60 to 180 letters. */
 void alignment_prepare(void);
+/* So many sequences of 200 to 1000 letters. */
+void alignment_prepare_long(int count);
 const char *alignment_check(void);
 /* The best score of a global alignment with affine gaps. */
 int alignment_score(int first, int second);

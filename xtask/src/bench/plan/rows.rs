@@ -14,6 +14,8 @@ const QUICK_BUDGET: u32 = 15;
 const ROUNDS: usize = 5;
 const LONG_ROUNDS: usize = 3;
 const SUITE_ROUNDS: usize = 30;
+/// Rounds of programs that take seconds.
+const LARGE_ROUNDS: usize = 7;
 
 /// The machine and the extent, from which rows follow.
 #[derive(Clone, Copy)]
@@ -36,6 +38,7 @@ pub fn rows(cores: u32, quick: bool) -> Vec<BenchRow> {
         contention(e),
         process(e),
         suite(e),
+        large(e),
     ];
     parts.into_iter().flatten().collect()
 }
@@ -312,6 +315,29 @@ fn suite(e: PlanExtent) -> Vec<BenchRow> {
                 passive: false,
                 bars: vec![TargetBar::Pairs(1.05)],
                 rounds: e.rounds(SUITE_ROUNDS),
+                ..e.probe(RowFamily::Suite, "", program, threads, MS)
+            });
+        }
+    }
+    rows
+}
+
+/// Programs of the suite at the sizes that people run: a second and more. Not in the quick plan.
+fn large(e: PlanExtent) -> Vec<BenchRow> {
+    if e.quick {
+        return vec![];
+    }
+    let mut rows = vec![];
+    for program in ["uts_large", "uts_untied", "uts_unwaited", "alignment_20", "alignment_100"] {
+        for threads in e.teams() {
+            let words = format!("--program {program} --threads {threads} --repeat 1");
+            rows.push(BenchRow {
+                program: BenchProgram::Tasks(false),
+                words: words.split(' ').map(str::to_string).collect(),
+                passive: false,
+                bars: vec![TargetBar::Pairs(1.02)],
+                rounds: LARGE_ROUNDS,
+                limit: 60,
                 ..e.probe(RowFamily::Suite, "", program, threads, MS)
             });
         }
