@@ -412,9 +412,7 @@ pub fn end(thread: OwnThread, task: &Task) {
     let flags = task.flags();
     if !flags.has(TaskFlags::UNTIED) {
         let tied = &thread.own().tied;
-        if tied.last().is_some_and(|newest| ptr::eq(newest, task)) {
-            tied.pop();
-        } else {
+        if !tied.pop(task) {
             tied.remove(task);
         }
     }

@@ -49,11 +49,16 @@ impl<T> Tied<T> {
         self.count.store(count + 1, Ordering::Relaxed);
     }
 
-    /// Notes that the newest task has ended.
+    /// Notes that `task` has ended, if it is the newest one. Returns false if it is not.
     #[inline(always)]
-    pub fn pop(&self) {
-        self.count.store(self.len().saturating_sub(1), Ordering::Relaxed);
-        compiler_fence(Ordering::Release); // a handler does not see the task when it is freed
+    pub fn pop(&self, task: *const T) -> bool {
+        let Some((&newest, older)) = self.all().split_last() else { return false };
+        let is_newest = ptr::eq(newest, task);
+        if is_newest {
+            self.count.store(older.len(), Ordering::Relaxed);
+            compiler_fence(Ordering::Release); // a handler does not see the task when it is freed
+        }
+        is_newest
     }
 
     /// Notes that `task` has ended, which is not the newest one.
@@ -157,10 +162,10 @@ mod tests {
         tied.remove(task(39));
         tied.remove(task(50));
         assert_eq!(tied.below(task(40), 39), (38, Some(task(38))));
-        (0..38).for_each(|_| tied.pop());
+        assert!(!tied.pop(task(1)), "not the newest one");
+        assert!((2..=40).rev().filter(|&number| number != 39).all(|number| tied.pop(task(number))));
         assert_eq!(tied.all(), &[task(1)]);
-        tied.pop();
-        tied.pop();
+        assert!(tied.pop(task(1)) && !tied.pop(task(1)));
         assert!(tied.is_empty() && tied.below(task(1), 1) == (0, None));
     }
 }
