@@ -28,16 +28,16 @@ pub(crate) mod life;
 mod making;
 pub(crate) mod owned;
 pub(crate) mod record;
-mod spares;
+pub(crate) mod spares;
 pub(crate) mod tied;
 
 pub use constructs::{
-    announce, defer, has_enough, includes, is_deep, is_included, set_off, submit, submit_as, taskwait,
-    taskyield,
+    announce, defer, defer_as, has_enough, includes, is_deep, is_included, set_off, submit, submit_as,
+    taskwait, taskyield,
 };
 pub use life::{
     begin, body_done, end, end_included, fulfill, job, late_job, notify_end, run_at_once, run_included,
-    run_taken, run_undeferred,
+    run_taken, run_undeferred, run_unwatched,
 };
 pub use owned::OwnedTask;
 pub use record::{ENTRIES, RunFn, Spares, Task, TaskFlags};

@@ -21,7 +21,9 @@ use core::sync::atomic::Ordering;
 use ult::blocks;
 
 use super::record::{BIAS, CHILD, CHILDREN, FRESH, REFERENCE, Spares, Task, TaskFlags, WAITING};
+use super::spares;
 use crate::depend::record::Node;
+use crate::thread::current::OwnThread;
 use crate::thread::record::Thread;
 
 /// When a task has this number of pending children, they are added to the word.
@@ -117,29 +119,37 @@ impl Task {
 ///
 /// # Safety
 /// The task is complete, and the caller does not touch it afterwards.
-pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
+pub(super) unsafe fn leave_parent(task: &Task, thread: Option<OwnThread>) {
     let parent = task.origin.parent.get();
     let own_share = if task.own.retired.get() { REFERENCE } else { task.excess() };
     // ORDERING: Acquire, pairs with the subtractions of the children: the last one is over before
     // the task is freed.
-    if task.counts.load(Ordering::Acquire) == own_share {
-        // SAFETY: no other thread refers to the task, so its own reference is the last one. With
-        // the task its reference on the parent goes, too: both shares at once.
-        unsafe {
-            free(ptr::from_ref(task).cast_mut());
-            if !(*parent).loses_pending_child(thread) {
+    let is_childless = task.counts.load(Ordering::Acquire) == own_share;
+    // SAFETY: if the task is childless, no other thread refers to it, so its own reference is the
+    // last one. With the task its reference on the parent goes, too: both shares at once. Otherwise
+    // the parent loses an incomplete child now. It loses the reference when the last child frees the
+    // task.
+    unsafe {
+        if is_childless {
+            if !thread.is_some_and(|thread| is_kept(thread, task)) {
+                free(ptr::from_ref(task).cast_mut());
+            }
+            if !(*parent).loses_pending_child(thread.map(OwnThread::thread)) {
                 drop_child(&*parent, CHILD);
             }
-        }
-    } else {
-        task.own.retired.set(true);
-        // SAFETY: the parent loses an incomplete child now. It loses the reference when the last
-        // child frees the task.
-        unsafe {
+        } else {
+            task.own.retired.set(true);
             drop_child(&*parent, 1);
             drop_share(task, own_share);
         }
     }
+}
+
+/// Keeps the descriptor of a task that has left nothing behind but itself, if it was an ordinary
+/// one. Returns false if it is to be freed.
+#[inline(always)]
+fn is_kept(thread: OwnThread, task: &Task) -> bool {
+    task.is_as_new() && !task.flags().has(TaskFlags::DETACH) && spares::keep(thread, task)
 }
 
 /// Drops the own reference of a task that its parent has not counted, because it was run at once.
@@ -246,12 +256,12 @@ unsafe fn release(task: &Task) {
     let mut task = ptr::from_ref(task);
     loop {
         // SAFETY: as the caller promises for the first task; the others have lost their last
-        // reference below.
-        let parent = unsafe { (*task).origin.parent.get() };
-        // SAFETY: as above.
-        unsafe { free(task.cast_mut()) };
-        // SAFETY: the freed task had a reference on its parent.
-        let parent = unsafe { &*parent };
+        // reference below. The freed task had a reference on its parent.
+        let parent = unsafe {
+            let parent = (*task).origin.parent.get();
+            free(task.cast_mut());
+            &*parent
+        };
         if !parent.is_explicit() {
             // ORDERING: Relaxed; an implicit task's references free nothing.
             parent.counts.fetch_sub(REFERENCE, Ordering::Relaxed);

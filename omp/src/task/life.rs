@@ -22,6 +22,7 @@ use crate::depend::table::DependTable;
 use super::super::races;
 use super::counts::{free, leave_parent, leave_uncounted};
 use super::record::REFERENCE;
+use super::spares;
 use crate::agents::calls;
 use crate::depend::completing;
 use crate::queue::push;
@@ -71,6 +72,14 @@ pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: OwnedTask, 
     });
 }
 
+/// [`run_at_once`] for a task that is neither detachable nor untied, of a front whose `code` takes
+/// care of discarded tasks: the argument says whether the task is discarded. No tool or sanitizer
+/// watches, as [`watch::any_watcher`] has just returned.
+#[inline(always)]
+pub fn run_unwatched(here: CurrentThread, task: OwnedTask, code: impl FnOnce(bool)) {
+    include_as::<false, ()>(here, task, |task| code(is_discarded(task)));
+}
+
 /// Runs and ends a task that is counted nowhere. No thread can wait for such a task, because its
 /// creator cannot continue before the end of the task.
 #[inline(always)]
@@ -118,7 +127,7 @@ pub unsafe fn end_included(thread: OwnThread, task: NonNull<Task>) {
     // reference.
     unsafe {
         let task_ref = task.as_ref();
-        if !(task_ref.payload.get() == 0 && task_ref.is_as_new() && thread.own().spares.put(task_ref)) {
+        if !(task_ref.is_as_new() && spares::keep(thread, task_ref)) {
             end_included_for_good(thread, task);
         }
     }
@@ -548,7 +557,7 @@ unsafe fn complete(thread: Option<OwnThread>, task: NonNull<Task>) -> Option<Own
         group.leave();
     }
     // SAFETY: as above: the own reference is dropped here.
-    unsafe { leave_parent(t, thread.map(OwnThread::thread)) };
+    unsafe { leave_parent(t, thread) };
     match thread {
         Some(thread) => {
             thread.own().search.grain.count();

@@ -10,6 +10,7 @@ use ult::blocks;
 use super::counts::free;
 use super::owned::OwnedTask;
 use super::record::{RunFn, Task, TaskFlags};
+use super::spares;
 use crate::agents::rules as agents;
 use crate::depend::table::DependTable;
 use crate::extension::side::TaskSide;
@@ -61,6 +62,21 @@ impl Task {
 
     #[inline(always)]
     fn allocate_plain(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> OwnedTask {
+        if spares::is_small(payload)
+            && let Some(task) = here.thread.own().small_spares.take()
+        {
+            task.front[0].set(0);
+            task.front[1].set(0);
+            task.begin_life(here, run, flags);
+            task.payload.set(payload);
+            return task;
+        }
+        Self::allocate_fresh(here, payload, run, flags)
+    }
+
+    /// [`Task::allocate`] without a side block, in a block that is cleared.
+    #[inline(never)]
+    fn allocate_fresh(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> OwnedTask {
         let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>().saturating_add(payload))) else {
             report::fatal("out of memory for a task")
         };

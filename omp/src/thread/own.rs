@@ -47,8 +47,10 @@ pub struct ThreadOwn {
     /// The floating-point mode in which the thread left the region; for a thread of a team of ULTs
     /// that left before the region's end.
     pub mode: Cell<FpState>,
-    /// Descriptors for tasks that this thread runs at once.
+    /// Descriptors for tasks without a payload, which this thread runs at once.
     pub spares: Spares,
+    /// Descriptors for tasks with a small payload ([`crate::task::spares`]).
+    pub small_spares: Spares,
     /// The dependence node of an undeferred task that code of LLVM's compiler is about to begin.
     /// The node holds the task's mutexes (`mutexinoutset`).
     pub undeferred_node: Cell<Option<NonNull<Node>>>,
@@ -187,6 +189,7 @@ impl ThreadOwn {
             tied: Tied::default(),
             mode: Cell::new(arch::fp_state()),
             spares: Spares::default(),
+            small_spares: Spares::default(),
             undeferred_node: Cell::new(None),
         }
     }
