@@ -193,17 +193,12 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 ) {
     let here = CurrentThread::get();
     let deferred = may_defer(deferred) && !here.task.flags().has(TaskFlags::FINAL);
-    if flags & !UNTIED == 0 && copy.is_none() {
+    if copy.is_none() && flags & !UNTIED == 0 && runs_at_once(here, flags, deferred) {
+        // The common case of tasks that are run at once. The rest of this function would have the
+        // same effect.
         let properties = properties(flags).with_if(!deferred, TaskFlags::UNDEFERRED);
-        if !deferred || task::is_included(here) || has_enough_and_records_none(here, properties) {
-            // The common case of tasks that are run at once. The rest of this function would have
-            // the same effect.
-            // SAFETY: as for this function.
-            return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
-        }
-        let arguments = TaskArguments { data, copy, size: size as usize, align: align as usize };
         // SAFETY: as for this function.
-        return unsafe { launch_new(here, function, arguments, properties, LaunchClauses::NONE) };
+        return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
     }
     let properties = properties(flags)
         .with_if(!deferred, TaskFlags::UNDEFERRED)
@@ -233,10 +228,12 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     }
 }
 
-/// Is a task without further clauses run at once because the other threads have enough to do?
+/// Is a task without further clauses than `untied` run at once?
 #[inline(always)]
-fn has_enough_and_records_none(here: CurrentThread, properties: TaskFlags) -> bool {
-    task::has_enough(here, properties, 0) && !here.task.flags().has(TaskFlags::RECORDS)
+fn runs_at_once(here: CurrentThread, flags: c_uint, deferred: bool) -> bool {
+    !deferred
+        || task::is_included(here)
+        || task::has_enough(here, properties(flags), 0) && !here.task.flags().has(TaskFlags::RECORDS)
 }
 
 /// Runs a task at once that works on the generating task's own data. `depend` is for tools.
@@ -328,12 +325,6 @@ struct LaunchClauses {
     priority: c_int,
     /// The address for the event handle. Undefined unless `flags` has [`DETACH`].
     detach: *mut c_void,
-}
-
-impl LaunchClauses {
-    /// A task that may be deferred, without further clauses.
-    const NONE: Self =
-        Self { deferred: true, flags: 0, depend: ptr::null_mut(), priority: 0, detach: ptr::null_mut() };
 }
 
 /// Makes and launches the task of [`GOMP_task`] if it is not run at once there.

@@ -232,9 +232,34 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     if watch::any_watcher() {
         submit_watched(here, task)
     } else {
-        task::submit_as::<false>(here, task)
+        submit_unwatched(here, task);
     }
     0
+}
+
+/// [`task::submit`] if no tool or sanitizer watches.
+#[inline(always)]
+fn submit_unwatched(here: CurrentThread, task: OwnedTask) {
+    const WAYS_OF_THEIR_OWN: TaskFlags =
+        TaskFlags::UNTIED.with(TaskFlags::DETACH).with(TaskFlags::LOOKS).with(TaskFlags::POOL);
+    let (flags, priority) = (task.flags(), task.priority());
+    if !task::includes(here, flags) && !task::has_enough(here, flags, priority) {
+        task::defer_as::<false>(here, task);
+        task::set_off(here, flags);
+    } else if flags.has_any(WAYS_OF_THEIR_OWN) {
+        task::run_at_once(here, task);
+    } else {
+        let kmp = task.payload().cast::<KmpTask>();
+        task::run_unwatched(here, task, |discarded| {
+            // SAFETY: the compiler's routine is called on its own task, which lives until its end.
+            unsafe {
+                if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
+                    _ = routine(here.thread.gtid.get(), kmp);
+                }
+                part_done(&here.thread, record_of(kmp));
+            }
+        });
+    }
 }
 
 #[cold]
