@@ -2,7 +2,8 @@
  * themselves.
  *
  * Start-up is the time from the start of a process to its end with one region, less that of a program without
- * OpenMP (`empty`, built beside this one and started without a preloaded library), in turns. Memory is the
+ * OpenMP (`empty`, built beside this one and started without a preloaded library), in turns. The cold figures
+ * are of `cold`, built beside this one: its own times, and the time from its start to its end. Memory is the
  * high-water mark after one region of 8 × 8 threads. */
 #define _GNU_SOURCE
 #include "probe.h"
@@ -61,17 +62,28 @@ static double idle_later(double *median)
     return idle_after(100000, median);
 }
 
-static void start_one(const char *path, char *const arguments[], char *const environment[])
+/* Its standard output is `output`. */
+static void start_one(const char *path, char *const arguments[], char *const environment[], int output)
 {
     pid_t child;
     int status = -1;
-    posix_spawn_file_actions_t silence;
-    posix_spawn_file_actions_init(&silence);
-    posix_spawn_file_actions_addopen(&silence, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawn(&child, path, &silence, NULL, arguments, environment) != 0 ||
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (posix_spawn(&child, path, &actions, NULL, arguments, environment) != 0 ||
         waitpid(child, &status, 0) != child || status != 0)
         wrong("a process could not be started");
-    posix_spawn_file_actions_destroy(&silence);
+    posix_spawn_file_actions_destroy(&actions);
+}
+
+/* The path of this program with another last part. */
+static void beside(const char *name, char path[PATH_LENGTH])
+{
+    const ssize_t length = readlink("/proc/self/exe", path, PATH_LENGTH - 16);
+    if (length <= 0)
+        wrong("no name of its own");
+    path[length] = '\0';
+    strcpy(strrchr(path, '/') + 1, name);
 }
 
 /* The environment without a preloaded library. */
@@ -89,13 +101,10 @@ static char **bare_environment(void)
 
 static double start_up(double *median)
 {
-    char self[PATH_LENGTH], empty[PATH_LENGTH + 8], threads[16];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0)
-        wrong("no name of its own");
-    self[length] = '\0';
-    const int directory = (int)(strrchr(self, '/') - self);
-    snprintf(empty, sizeof empty, "%.*s/empty", directory, self);
+    char self[PATH_LENGTH], empty[PATH_LENGTH], threads[16];
+    beside("overheads", self);
+    beside("empty", empty);
+    const int silence = open("/dev/null", O_WRONLY);
     snprintf(threads, sizeof threads, "%d", team_size);
     char *const with[] = {self, "--probe", "parallel", "--count", "1", "--threads", threads, NULL};
     char *const without[] = {empty, NULL};
@@ -104,14 +113,67 @@ static double start_up(double *median)
     for (int i = 0; i < STARTS; ++i) {
         for (int which = 0; which < 2; ++which) {
             const double start = now();
-            start_one(which ? self : empty, which ? with : without, which ? environ : bare);
+            start_one(which ? self : empty, which ? with : without, which ? environ : bare, silence);
             all[which][i] = (now() - start) * 1e3;
             least[which] = all[which][i] < least[which] ? all[which][i] : least[which];
         }
     }
+    close(silence);
     free(bare);
     *median = median_of(all[1], STARTS) - median_of(all[0], STARTS);
     return least[1] - least[0];
+}
+
+/* The figures of a process that meets the runtime cold, in microseconds. */
+enum cold_figure { FIRST_REGION, SECOND_REGION, FIRST_TASKS, WHOLE, COLD_FIGURES };
+
+static double cold(enum cold_figure which, double *median)
+{
+    char path[PATH_LENGTH], threads[16];
+    beside("cold", path);
+    snprintf(threads, sizeof threads, "%d", team_size);
+    setenv("OMP_NUM_THREADS", threads, 1);
+    char *const arguments[] = {path, NULL};
+    double all[STARTS];
+    for (int i = 0; i < STARTS; ++i) {
+        int ends[2];
+        char line[128] = "";
+        double figures[COLD_FIGURES];
+        if (pipe(ends) != 0)
+            wrong("no pipe");
+        const double start = now();
+        start_one(path, arguments, environ, ends[1]);
+        figures[WHOLE] = (now() - start) * 1e6;
+        if (read(ends[0], line, sizeof line - 1) <= 0 ||
+            sscanf(line, "%lf %lf %lf", &figures[FIRST_REGION], &figures[SECOND_REGION],
+                   &figures[FIRST_TASKS]) != 3)
+            wrong("a cold process printed nothing");
+        close(ends[0]);
+        close(ends[1]);
+        all[i] = figures[which];
+    }
+    *median = median_of(all, STARTS);
+    return all[0];
+}
+
+static double first_region(double *median)
+{
+    return cold(FIRST_REGION, median);
+}
+
+static double second_region(double *median)
+{
+    return cold(SECOND_REGION, median);
+}
+
+static double first_tasks(double *median)
+{
+    return cold(FIRST_TASKS, median);
+}
+
+static double whole_process(double *median)
+{
+    return cold(WHOLE, median);
 }
 
 static double memory(double *median)
@@ -138,6 +200,10 @@ const struct probe process_probes[] = {
     {"idle", 0, 0, 0, idle, "%"},
     {"idle_later", 0, 0, 0, idle_later, "%"},
     {"start_up", 0, 0, 0, start_up, "ms"},
+    {"first_region", 0, 0, 0, first_region, "us"},
+    {"second_region", 0, 0, 0, second_region, "us"},
+    {"first_tasks", 0, 0, 0, first_tasks, "us"},
+    {"whole_process", 0, 0, 0, whole_process, "us"},
     {"memory", 0, 0, 0, memory, "MB"},
     {0, 0, 0, 0, 0, 0},
 };

@@ -37,7 +37,7 @@ fn problems(lane: &BenchLane) -> Vec<String> {
         .into_iter()
         .filter(|row| row.threads <= cores.max(2) || row.family == RowFamily::Nested);
     let mut all = vec![];
-    for row in rows.filter(|row| row.family != RowFamily::Process) {
+    for row in rows.filter(|row| !matches!(row.family, RowFamily::Process | RowFamily::Cold)) {
         if all.len() >= ENOUGH {
             all.push(format!("the rest is left out after {ENOUGH} problems"));
             break;

@@ -32,13 +32,15 @@ pub enum RowFamily {
     Contention,
     /// Idle processor time, start-up, memory.
     Process,
+    /// The first region of a process, and the process around it.
+    Cold,
     /// Whole programs made of tasks.
     Suite,
 }
 
 impl RowFamily {
     /// All of them, in the order of the page.
-    pub const ALL: [RowFamily; 10] = [
+    pub const ALL: [RowFamily; 11] = [
         RowFamily::ForkJoin,
         RowFamily::Worksharing,
         RowFamily::Nested,
@@ -48,6 +50,7 @@ impl RowFamily {
         RowFamily::Spin,
         RowFamily::Contention,
         RowFamily::Process,
+        RowFamily::Cold,
         RowFamily::Suite,
     ];
 
@@ -63,6 +66,7 @@ impl RowFamily {
             RowFamily::Spin => ("Teams that spin", "spin"),
             RowFamily::Contention => ("Tasks that hold locks", "contention"),
             RowFamily::Process => ("The process", "process"),
+            RowFamily::Cold => ("The first region of a process", "cold"),
             RowFamily::Suite => ("Task suite", "suite"),
         }
     }

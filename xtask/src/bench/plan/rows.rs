@@ -37,6 +37,7 @@ pub fn rows(cores: u32, quick: bool) -> Vec<BenchRow> {
         spin(e),
         contention(e),
         process(e),
+        cold(e),
         suite(e),
         large(e),
     ];
@@ -299,6 +300,24 @@ fn process(e: PlanExtent) -> Vec<BenchRow> {
         row("start_up", "start-up above an empty program", e.cores, MS, 1.0),
         row("memory", "peak memory with 8 × 8 threads", 8, Unit("MB", 1.0), 4.0),
     ]
+}
+
+/// A process that meets the runtime cold: command-line tools, and tests in fresh processes. These
+/// probes measure in microseconds.
+fn cold(e: PlanExtent) -> Vec<BenchRow> {
+    let all = [
+        ("first_region", "first region"),
+        ("second_region", "second region"),
+        ("first_tasks", "first tasks"),
+        ("whole_process", "process from start to end"),
+    ];
+    let teams: Vec<u32> = core::iter::once(1).chain(e.teams().into_iter().filter(|team| *team > 1)).collect();
+    let row = |(probe, title): (&str, &str), threads| BenchRow {
+        passive: false,
+        rounds: e.rounds(LONG_ROUNDS),
+        ..e.probe(RowFamily::Cold, probe, title, threads, Unit("µs", 1.0))
+    };
+    all.into_iter().flat_map(|probe| teams.iter().map(move |threads| row(probe, *threads))).collect()
 }
 
 fn suite(e: PlanExtent) -> Vec<BenchRow> {
