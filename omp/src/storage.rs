@@ -13,6 +13,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use ult::sys::objects::{SymbolName, function_of_others};
 use ult::tls_block::{Support, support};
 use ult::worker;
 
@@ -92,7 +93,9 @@ pub fn are_kept_apart() -> bool {
 /// one stack. So threads of new regions get kernel threads of their own, and run their
 /// tasks on their own stacks.
 pub fn look_for_a_java_machine() {
-    if ult::sys::objects::function_of_others(c"JNI_CreateJavaVM", c"GOMP_parallel").is_some() {
+    const OF_A_MACHINE: SymbolName = SymbolName::new(c"JNI_CreateJavaVM");
+    const OF_A_RUNTIME: SymbolName = SymbolName::new(c"GOMP_parallel");
+    if function_of_others(OF_A_MACHINE, OF_A_RUNTIME).is_some() {
         share_no_more(Reason::JavaMachine);
     }
 }
@@ -170,6 +173,7 @@ impl fmt::Display for Storage {
 
 /// Says in one line that `GANGWAY_TLS=donor` cannot be had, when the settings have just been read.
 /// Asks nothing unless it is set.
+#[cold]
 pub fn at_start(settings: &Settings) {
     if settings.scheduling.tls != Tls::Donor {
         return;

@@ -26,9 +26,8 @@
 //!   lock. Another thread may hold that lock for as long as a constructor runs, and the constructor
 //!   may be waiting for this very region.
 use crate::sys::arch::thread_block;
-use crate::sys::objects;
+use crate::sys::objects::{self, SymbolName};
 use core::cell::Cell;
-use core::ffi::CStr;
 use core::sync::atomic::{
     AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -39,7 +38,7 @@ pub const COPIES: usize = 4;
 const FIRST_WORD: usize = 4;
 /// A copy whose object is gone; no function has this address.
 const GONE: usize = 1;
-const NAME: &CStr = c"__cxa_get_globals";
+const NAME: SymbolName = SymbolName::new(c"__cxa_get_globals");
 
 type GetGlobals = unsafe extern "C" fn() -> *mut [usize; 2];
 

@@ -7,27 +7,29 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use ult::sys::objects::{SymbolName, look_up_behind};
+
 /// Stored in place of an address if the C library has no such function.
 const NONE: usize = 1;
 
 /// The C library's function behind one of ours, looked up once.
-pub(super) struct LibraryNext(&'static CStr, AtomicUsize);
+pub(super) struct LibraryNext(&'static CStr, SymbolName, AtomicUsize);
 
 impl LibraryNext {
     /// Not looked up yet. Only for [`library_next!`].
     pub(super) const fn new(name: &'static CStr) -> Self {
-        Self(name, AtomicUsize::new(0))
+        Self(name, SymbolName::new(name), AtomicUsize::new(0))
     }
 
     /// Its address; null if there is none.
     pub(super) fn address(&self) -> *const c_void {
         // ORDERING: Relaxed, both; the address is complete in itself, and every thread finds the
         // same one.
-        let mut known = self.1.load(Ordering::Relaxed);
+        let mut known = self.2.load(Ordering::Relaxed);
         if known == 0 {
             known = self.look_up();
             // ORDERING: as above.
-            self.1.store(known, Ordering::Relaxed);
+            self.2.store(known, Ordering::Relaxed);
         }
         if known == NONE { core::ptr::null() } else { known as *const c_void }
     }
@@ -73,6 +75,16 @@ extern "C" fn look_up_all() {
         let count = stop.offset_from_unsigned(start) / size_of::<LibraryNext>();
         core::slice::from_raw_parts(start.cast::<LibraryNext>(), count)
     };
+    look_up_behind(
+        look_up_all as *const () as usize,
+        all,
+        |next| next.1,
+        |next, function| {
+            // ORDERING: Relaxed; as in `address`.
+            next.2.store(function, Ordering::Relaxed);
+        },
+    );
+    // The others: where this library was loaded by `dlopen`, the C library is in front of it.
     for next in all {
         next.address();
     }

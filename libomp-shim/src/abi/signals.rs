@@ -13,6 +13,7 @@ use core::ptr;
 
 use super::next::{LibraryNext, library_next};
 use ult::signals::{self, SignalAction, actions};
+use ult::sys::objects::{SymbolName, function_of_others};
 
 use omp::storage::{self, Reason};
 
@@ -80,7 +81,9 @@ pub unsafe extern "C" fn sigaction(
 /// by hand-off, and it gives up before ("Signals delivery fails constantly"). So where it sets its
 /// handler, threads of new regions get kernel threads of their own.
 fn look_for_a_collector() {
-    if ult::sys::objects::function_of_others(c"GC_register_my_thread", c"GOMP_parallel").is_some() {
+    const OF_A_COLLECTOR: SymbolName = SymbolName::new(c"GC_register_my_thread");
+    const OF_A_RUNTIME: SymbolName = SymbolName::new(c"GOMP_parallel");
+    if function_of_others(OF_A_COLLECTOR, OF_A_RUNTIME).is_some() {
         storage::share_no_more(Reason::Collector);
     }
 }

@@ -6,17 +6,18 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::sys::objects::SymbolName;
 use crate::watch::{ADDRESSES, LEAKS, OTHER, RACES};
 
 /// A function that a sanitizer may define.
 pub(super) struct SanitizerFunction {
-    name: &'static CStr,
+    name: SymbolName,
     address: AtomicUsize,
 }
 
 impl SanitizerFunction {
     const fn new(name: &'static CStr) -> Self {
-        Self { name, address: AtomicUsize::new(0) }
+        Self { name: SymbolName::new(name), address: AtomicUsize::new(0) }
     }
 
     /// Its address as a `F`, which is a pointer to a function of the type that the name stands for;
@@ -64,11 +65,11 @@ static ALL: [&SanitizerFunction; 14] = [
 
 /// A function by which each sanitizer is known, and what it means to find it. Nothing is reported
 /// to MemorySanitizer; it is in the list because storage cannot be borrowed under it.
-const KNOWN_BY: [(&CStr, u32); 4] = [
-    (c"__tsan_init", RACES),
-    (c"__asan_init", ADDRESSES),
-    (c"__msan_init", OTHER),
-    (c"__lsan_register_root_region", LEAKS),
+const KNOWN_BY: [(SymbolName, u32); 4] = [
+    (SymbolName::new(c"__tsan_init"), RACES),
+    (SymbolName::new(c"__asan_init"), ADDRESSES),
+    (SymbolName::new(c"__msan_init"), OTHER),
+    (SymbolName::new(c"__lsan_register_root_region"), LEAKS),
 ];
 
 /// Looks for all of them; what was found, as bits.

@@ -12,6 +12,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::Bounds;
+use crate::sys::objects::{SymbolName, function_of_others};
 
 /// Bytes. The kernel keeps a gap of 128 MiB at least below the stack when it starts a program.
 const MOST: usize = 120 << 20;
@@ -60,7 +61,10 @@ fn c_library_s() -> Option<GetAttributes> {
     // ORDERING: Relaxed; the address is complete in itself, and every thread finds the same one.
     let mut known = KNOWN.load(Relaxed);
     if known == 0 {
-        known = crate::sys::objects::function_of_others(c"pthread_getattr_np", c"GOMP_parallel")?;
+        known = function_of_others(
+            const { SymbolName::new(c"pthread_getattr_np") },
+            const { SymbolName::new(c"GOMP_parallel") },
+        )?;
         // ORDERING: as above.
         KNOWN.store(known, Relaxed);
     }

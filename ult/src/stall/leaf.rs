@@ -14,17 +14,16 @@
 //!
 //! What may not live here: the decision to leave ([`super::signal`]), and what a loop with a call
 //! looks like ([`super::spin`]).
-use core::ffi::CStr;
 
 use libc::ucontext_t;
 
 use super::restart;
 use super::unwind::{self, Described, Point};
-use crate::sys::objects::LoadedObject;
+use crate::sys::objects::{LoadedObject, SymbolName};
 
 /// The functions, by purpose. The target of an indirect function (`memcpy`) is not found under its
 /// name.
-const LEAVES: [&CStr; 105] = [
+const LEAVES: [SymbolName; 105] = SymbolName::all([
     // Clocks and times.
     c"clock_gettime",
     c"clock_getres",
@@ -137,10 +136,10 @@ const LEAVES: [&CStr; 105] = [
     c"strtol",
     c"strtoul",
     c"strtod",
-];
+]);
 /// The functions among them that move bytes and return the number. If the number is above zero, the
 /// caller makes progress.
-const TRANSFERS: [&CStr; 18] = [
+const TRANSFERS: [SymbolName; 18] = SymbolName::all([
     c"read",
     c"write",
     c"pread",
@@ -159,9 +158,9 @@ const TRANSFERS: [&CStr; 18] = [
     c"sendto",
     c"sendmsg",
     c"sendmmsg",
-];
+]);
 /// Functions of the allocator: while one of them runs, no code is left.
-const ALLOCATOR: [&CStr; 11] = [
+const ALLOCATOR: [SymbolName; 11] = SymbolName::all([
     c"malloc",
     c"free",
     c"calloc",
@@ -173,10 +172,10 @@ const ALLOCATOR: [&CStr; 11] = [
     c"pvalloc",
     c"malloc_trim",
     c"mallinfo",
-];
+]);
 /// Functions that this library defines in the C library's place, and which only make the system
 /// call.
-const OWN: [&CStr; 1] = [c"syscall"];
+const OWN: [SymbolName; 1] = SymbolName::all([c"syscall"]);
 /// Number of frames that are looked through. Chosen: more than twice the five frames that
 /// formatting a number takes; any value from 8 to 24 will do.
 const FRAMES_SEARCHED: usize = 12;
@@ -217,10 +216,10 @@ pub(super) struct LeafCall {
 impl LeafCalls {
     /// Adds the C library.
     pub(super) fn add_library(&mut self, object: &LoadedObject) {
-        self.leaves.extend(LEAVES.iter().filter_map(|name| object.function(name)));
+        self.leaves.extend(LEAVES.into_iter().filter_map(|name| object.function(name)));
         self.leaves.sort_unstable();
-        self.transfers = TRANSFERS.iter().filter_map(|name| object.function(name)).collect();
-        self.allocator = ALLOCATOR.iter().filter_map(|name| object.function(name)).collect();
+        self.transfers = TRANSFERS.into_iter().filter_map(|name| object.function(name)).collect();
+        self.allocator = ALLOCATOR.into_iter().filter_map(|name| object.function(name)).collect();
         self.described.extend(Described::parts(object));
     }
 
@@ -231,7 +230,8 @@ impl LeafCalls {
 
     /// Adds functions of a runtime that replace the C library's.
     pub(super) fn add_runtime(&mut self, object: &LoadedObject) {
-        let functions = OWN.iter().filter_map(|name| Described::function(object, object.function(name)?));
+        let functions =
+            OWN.into_iter().filter_map(|name| Described::function(object, object.function(name)?));
         for (start, part) in functions {
             self.leaves.push(start);
             self.described.push(part);
@@ -306,9 +306,9 @@ mod tests {
     fn calls() -> LeafCalls {
         let mut calls = LeafCalls::default();
         crate::sys::objects::for_each_since(u64::MAX, |object| {
-            if object.function(c"__libc_start_main").is_some() {
+            if object.function(SymbolName::new(c"__libc_start_main")).is_some() {
                 calls.add_library(object);
-            } else if object.function(c"__vdso_clock_gettime").is_some() {
+            } else if object.function(SymbolName::new(c"__vdso_clock_gettime")).is_some() {
                 calls.add_kernel(object);
             }
         });

@@ -19,7 +19,6 @@
 //! alone. Workers that run such code are handed off instead of interrupted.
 //!
 //! What may not live here: the decision to leave ([`super::signal`]).
-use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
@@ -28,21 +27,24 @@ use core::sync::atomic::{
 use libc::ucontext_t;
 
 use super::leaf::{LeafCall, LeafCalls};
-use crate::sys::objects::{self, LoadedObject};
+use crate::sys::objects::{self, LoadedObject, SymbolName};
 
 /// First letters of the functions of OpenMP runtimes.
 const REGION_CALLS: [&[u8]; 3] = [b"GOMP_", b"__kmpc_", b"omp_"];
 /// An object that defines one of these functions is a runtime.
-const RUNTIME_MARKS: [&CStr; 2] = [c"GOMP_parallel", c"__kmpc_fork_call"];
+const RUNTIME_MARKS: [SymbolName; 2] = SymbolName::all([c"GOMP_parallel", c"__kmpc_fork_call"]);
 /// An object that defines this function is an allocator.
-const ALLOCATOR_MARK: &CStr = c"malloc";
+const ALLOCATOR_MARK: SymbolName = SymbolName::new(c"malloc");
 /// An object that defines this function is the C library.
-const C_LIBRARY_MARK: &CStr = c"__libc_start_main";
+const C_LIBRARY_MARK: SymbolName = SymbolName::new(c"__libc_start_main");
 /// An object that defines this function is the kernel's own object.
-const KERNEL_MARK: &CStr =
-    if cfg!(target_arch = "aarch64") { c"__kernel_clock_gettime" } else { c"__vdso_clock_gettime" };
+const KERNEL_MARK: SymbolName = SymbolName::new(if cfg!(target_arch = "aarch64") {
+    c"__kernel_clock_gettime"
+} else {
+    c"__vdso_clock_gettime"
+});
 /// Functions of the C library that only wait, without a stack frame of their own.
-const WAITS: [&CStr; 2] = [c"sched_yield", c"pthread_spin_lock"];
+const WAITS: [SymbolName; 2] = SymbolName::all([c"sched_yield", c"pthread_spin_lock"]);
 /// Bytes from the beginning of such a function within which it waits. Derived: `pthread_spin_lock`
 /// of glibc on x86-64 takes 25 bytes, and functions begin at multiples of 16.
 const WAIT_LENGTH: usize = 32;
@@ -173,7 +175,7 @@ pub(super) fn reset_after_fork() {
 
 impl Map {
     fn add(&mut self, object: &LoadedObject) {
-        if RUNTIME_MARKS.iter().any(|mark| object.function(mark).is_some()) {
+        if RUNTIME_MARKS.into_iter().any(|mark| object.function(mark).is_some()) {
             self.calls.add_runtime(object);
             return;
         }

@@ -21,6 +21,9 @@ const DT_RELA: i64 = 7;
 const DT_RELASZ: i64 = 8;
 const DT_JMPREL: i64 = 23;
 const DT_GNU_HASH: i64 = 0x6fff_fef5;
+const DT_VERSYM: i64 = 0x6fff_fff0;
+/// In a symbol's version: not the one that a program gets that asks for none.
+const HIDDEN_VERSION: u16 = 1 << 15;
 const STT_FUNC: u8 = 2;
 
 #[repr(C)]
@@ -48,6 +51,37 @@ impl Relocations {
     const NONE: Self = Self { first: ptr::null(), bytes: 0 };
 }
 
+/// The name of a function, with its hash in GNU tables: each of many objects is asked for it.
+#[derive(Clone, Copy)]
+pub struct SymbolName {
+    text: &'static CStr,
+    hash: u32,
+}
+
+impl SymbolName {
+    /// For a constant: the compiler then computes the hash.
+    pub const fn new(text: &'static CStr) -> Self {
+        let bytes = text.to_bytes();
+        let (mut hash, mut at) = (5381_u32, 0);
+        while at < bytes.len() {
+            hash = hash.wrapping_mul(33).wrapping_add(bytes[at] as u32);
+            at += 1;
+        }
+        Self { text, hash }
+    }
+
+    /// [`SymbolName::new`] for each of `texts`.
+    pub(crate) const fn all<const N: usize>(texts: [&'static CStr; N]) -> [Self; N] {
+        let mut names = [const { Self::new(c"") }; N];
+        let mut at = 0;
+        while at < N {
+            names[at] = Self::new(texts[at]);
+            at += 1;
+        }
+        names
+    }
+}
+
 /// One loaded object, while the loader holds it.
 pub(crate) struct LoadedObject {
     base: usize,
@@ -59,6 +93,8 @@ pub(crate) struct LoadedObject {
     symbols: *const libc::Elf64_Sym,
     gnu_hash: *const u32,
     sysv_hash: *const u32,
+    /// One for each symbol; null: they have none.
+    versions: *const u16,
 }
 
 struct Walk<F> {
@@ -89,7 +125,7 @@ pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&LoadedObject)) -> O
 
 /// The function `name` of the first loaded object that defines it and not `mark`. Takes no lock
 /// that a thread in `dlopen` holds while it runs constructors.
-pub fn function_of_others(name: &CStr, mark: &CStr) -> Option<usize> {
+pub fn function_of_others(name: SymbolName, mark: SymbolName) -> Option<usize> {
     let mut found = None;
     for_each_since(u64::MAX, |object| {
         if found.is_none() && object.function(mark).is_none() {
@@ -97,6 +133,33 @@ pub fn function_of_others(name: &CStr, mark: &CStr) -> Option<usize> {
         }
     });
     found
+}
+
+/// Looks for each of `all` in the objects behind the one that contains `address`, in the loader's
+/// order. Calls `found` with the first function of that `name`. It is not called for indirect
+/// functions, and for functions of objects in front, which `dlsym` may know.
+///
+/// `dlsym(RTLD_NEXT)` of 35 names takes 10 µs, this 2 (AMD EPYC).
+pub fn look_up_behind<T>(
+    address: usize,
+    all: &[T],
+    name: impl Fn(&T) -> SymbolName,
+    mut found: impl FnMut(&T, usize),
+) {
+    let mut missing: Vec<&T> = all.iter().collect();
+    let mut is_behind = false;
+    for_each_since(u64::MAX, |object| {
+        if is_behind {
+            missing.retain(|one| match object.function(name(one)) {
+                Some(function) => {
+                    found(one, function);
+                    false
+                }
+                None => true,
+            });
+        }
+        is_behind |= object.code().any(|(start, end)| (start..end).contains(&address));
+    });
 }
 
 /// Has any thread seen a load or unload since `before`? One load of a word.
@@ -111,6 +174,7 @@ fn callback_of<F: FnMut(&LoadedObject)>(_: &Walk<F>) -> loader::Callback {
 
 /// # Safety
 /// `info` is the loader's, `data` the `Walk<F>` of `for_each_since`.
+#[cold]
 unsafe extern "C" fn on_object<F: FnMut(&LoadedObject)>(
     info: *mut libc::dl_phdr_info,
     _size: usize,
@@ -149,6 +213,7 @@ impl LoadedObject {
             symbols: ptr::null(),
             gnu_hash: ptr::null(),
             sysv_hash: ptr::null(),
+            versions: ptr::null(),
         };
         // SAFETY: a dynamic section ends with DT_NULL.
         unsafe {
@@ -169,6 +234,7 @@ impl LoadedObject {
             DT_SYMTAB => self.symbols = address as *const libc::Elf64_Sym,
             DT_GNU_HASH => self.gnu_hash = address as *const u32,
             DT_HASH => self.sysv_hash = address as *const u32,
+            DT_VERSYM => self.versions = address as *const u16,
             DT_JMPREL => self.calls.first = address as *const Rela,
             DT_PLTRELSZ => self.calls.bytes = value,
             DT_RELA => self.data.first = address as *const Rela,
@@ -177,14 +243,15 @@ impl LoadedObject {
         }
     }
 
-    /// The address of the function that this object defines under `name`.
-    pub(crate) fn function(&self, name: &CStr) -> Option<usize> {
+    /// The address of the function that this object defines under `name`, in its default version.
+    #[cold]
+    pub(crate) fn function(&self, name: SymbolName) -> Option<usize> {
         // SAFETY: tables of an object that the loader has accepted.
         unsafe {
             if !self.gnu_hash.is_null() {
                 self.find_gnu(name)
             } else if !self.sysv_hash.is_null() {
-                self.find_sysv(name)
+                self.find_sysv(name.text)
             } else {
                 None
             }
@@ -249,8 +316,8 @@ impl LoadedObject {
 
     /// # Safety
     /// `gnu_hash` is a valid table of this object.
-    unsafe fn find_gnu(&self, name: &CStr) -> Option<usize> {
-        let wanted = name.to_bytes().iter().fold(5381_u32, |h, &c| h.wrapping_mul(33).wrapping_add(c.into()));
+    unsafe fn find_gnu(&self, name: SymbolName) -> Option<usize> {
+        let wanted = name.hash;
         // SAFETY: layout of the table: four words, the filter (address-sized words), the buckets,
         // the chains.
         unsafe {
@@ -274,7 +341,7 @@ impl LoadedObject {
             while index >= first {
                 let hash = *chain.add(index - first);
                 if hash | 1 == wanted | 1
-                    && let Some(address) = self.defined(index, name)
+                    && let Some(address) = self.defined(index, name.text)
                 {
                     return Some(address);
                 }
@@ -302,13 +369,15 @@ impl LoadedObject {
     /// # Safety
     /// `index` is a valid index into this object's symbols.
     unsafe fn defined(&self, index: usize, name: &CStr) -> Option<usize> {
-        // SAFETY: the caller's index; a symbol's name is an offset into the string table.
+        // SAFETY: the caller's index; a symbol's name is an offset into the string table, and its
+        // version, where there are any, has the same index.
         unsafe {
             let symbol = &*self.symbols.add(index);
+            let is_default = self.versions.is_null() || *self.versions.add(index) & HIDDEN_VERSION == 0;
             let is_function =
                 symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx != 0 && symbol.st_value != 0;
             let same = || CStr::from_ptr(self.strings.add(symbol.st_name as usize)) == name;
-            (is_function && same()).then(|| self.base.wrapping_add(symbol.st_value as usize))
+            (is_function && is_default && same()).then(|| self.base.wrapping_add(symbol.st_value as usize))
         }
     }
 }

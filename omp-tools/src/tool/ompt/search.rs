@@ -18,6 +18,7 @@ use super::types::{StartResult, StartTool};
 use omp::env::{self, VerboseInit};
 use omp::{report, user_files};
 use ult::sys::loader::LoadedAddress;
+use ult::sys::objects::{SymbolName, function_of_others};
 
 /// `_OPENMP`.
 const VERSION: c_uint = 202_111;
@@ -108,7 +109,9 @@ pub fn may_find_tool() -> bool {
 /// Not by `dlsym`: it takes the lock that a thread in `dlopen` holds while it runs constructors,
 /// and one of those may be waiting here; and it leaves a message for the program's `dlerror`.
 fn of_process() -> Option<usize> {
-    ult::sys::objects::function_of_others(NAME, c"__kmpc_fork_call")
+    const OF_A_TOOL: SymbolName = SymbolName::new(NAME);
+    const OF_A_RUNTIME: SymbolName = SymbolName::new(c"__kmpc_fork_call");
+    function_of_others(OF_A_TOOL, OF_A_RUNTIME)
 }
 
 /// Looks for a tool: what its `ompt_start_tool` has returned, null if there is none.
