@@ -118,6 +118,8 @@ fn link_arguments(map: &Path) {
     argument("-Wl,-soname,libomp.so.5");
     // Sleeping workers run code of the library: after a dlclose it must stay mapped.
     argument("-Wl,-z,nodelete");
+    // Functions marked `#[cold]` lie together: the start of a process touches few parts of the file.
+    argument("-Wl,-z,keep-text-section-prefix");
 }
 
 /// Links the unwinder (Rust's standard library needs one for the message of a panic) from the

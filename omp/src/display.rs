@@ -19,6 +19,7 @@ pub fn display_env(verbose: bool) {
 }
 
 /// Prints what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for, when the settings have just been read.
+#[cold]
 pub(super) fn at_start(settings: &Settings) {
     let mut text = String::new();
     if settings.print_settings {

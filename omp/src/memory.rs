@@ -11,23 +11,24 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 use ult::sanitize::unnoticed;
 
+/// The memory of [`Arena`].
+struct ArenaBytes(UnsafeCell<[u8; Arena::SIZE]>);
+
+// SAFETY: each byte is handed out once.
+unsafe impl Sync for ArenaBytes {}
+
+#[unsafe(link_section = ".sbss.large")]
+static BYTES: ArenaBytes = ArenaBytes(UnsafeCell::new([0; Arena::SIZE]));
+
 /// Memory for allocations made while the environment is read. Freed blocks are not reused.
 struct Arena {
-    bytes: UnsafeCell<[u8; Self::SIZE]>,
     /// Bytes that are taken.
     taken: AtomicUsize,
     /// The thread pointer of the thread that allocates here; 0: none.
     owner: AtomicUsize,
 }
 
-// SAFETY: each byte is handed out once.
-unsafe impl Sync for Arena {}
-
-static ARENA: Arena = Arena {
-    bytes: UnsafeCell::new([0; Arena::SIZE]),
-    taken: AtomicUsize::new(0),
-    owner: AtomicUsize::new(0),
-};
+static ARENA: Arena = Arena { taken: AtomicUsize::new(0), owner: AtomicUsize::new(0) };
 
 impl Arena {
     /// Bytes (chosen: some hundred times what an ordinary environment needs). Unused pages cost
@@ -47,7 +48,7 @@ impl Arena {
 
     #[cold]
     fn take(&self, layout: Layout) -> Option<*mut u8> {
-        let base = self.bytes.get().addr();
+        let base = BYTES.0.get().addr();
         // ORDERING: Relaxed; one thread at a time allocates here, and publishes what it has made of
         // the memory itself.
         let start = (base + self.taken.load(Ordering::Relaxed)).next_multiple_of(layout.align()) - base;
@@ -55,12 +56,12 @@ impl Arena {
         // ORDERING: as above.
         self.taken.store(end, Ordering::Relaxed);
         // SAFETY: inside of the array.
-        Some(unsafe { self.bytes.get().cast::<u8>().add(start) })
+        Some(unsafe { BYTES.0.get().cast::<u8>().add(start) })
     }
 
     #[inline]
     fn contains(&self, block: *mut u8) -> bool {
-        block.addr().wrapping_sub(self.bytes.get().addr()) < Self::SIZE
+        block.addr().wrapping_sub(BYTES.0.get().addr()) < Self::SIZE
     }
 }
 

@@ -80,6 +80,7 @@ pub fn enter() -> CurrentThread {
 }
 
 /// What is done once in the process, at the first OpenMP call.
+#[cold]
 fn prepare() {
     let settings = env::settings();
     offload::starts();

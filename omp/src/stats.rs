@@ -59,6 +59,7 @@ const SHARED: usize = 63;
 /// `i` alone.
 struct Tally([Shard; SHARED + 1]);
 
+#[unsafe(link_section = ".sbss.large")]
 static TALLY: Tally = Tally::new();
 
 impl Tally {

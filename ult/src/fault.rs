@@ -61,6 +61,7 @@ static HINT: AtomicPtr<&'static str> = AtomicPtr::new(ptr::null_mut());
 
 /// Installs the handler for SIGSEGV and SIGBUS, once per process; later calls do nothing. Any
 /// thread.
+#[cold]
 pub fn install() {
     // ORDERING: only the winner goes on; it publishes nothing through this flag (the kernel orders
     // sigaction).
@@ -97,6 +98,7 @@ pub fn set_overflow_hint(hint: &'static str) {
 /// that it has. Cheap when it has one (one system call).
 ///
 /// Without memory for it the thread goes on without: an overflow then ends without the message.
+#[cold]
 pub fn enter_kernel_thread() -> Option<libc::stack_t> {
     let current = current_alternate();
     if current.ss_flags & libc::SS_DISABLE == 0 {

@@ -35,6 +35,7 @@ use omp::thread::CurrentThread;
 
 static VERSIONS: Mutex<VersionTimes> = Mutex::new(VersionTimes::new());
 /// Where tasks with versions have written data, if they gave the size.
+#[unsafe(link_section = ".sbss.large")]
 static WRITERS: Writers = Writers::new();
 /// Stands for the host in [`WRITERS`]; no device has this number.
 const HOST: i32 = Writers::LAST;

@@ -18,6 +18,7 @@ pub(super) struct Writers([AtomicU64; SIZE]);
 const DEVICE: u32 = 16;
 
 /// The writes of regions.
+#[unsafe(link_section = ".sbss.large")]
 static REGIONS: Writers = Writers::new();
 
 impl Writers {

@@ -52,6 +52,7 @@ pub struct Binding {
 /// `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`.
 /// Places without a policy mean `true`; a policy without places means cores. A subset of the
 /// machine is a place if nothing else is said.
+#[cold]
 fn binding(r: &mut VariableReader<'_>, machine: &EnvMachine) -> Binding {
     let omp_bind = r.read_all("OMP_PROC_BIND", "threads are not bound", proc_bind);
     let omp_places = omp_places(r);

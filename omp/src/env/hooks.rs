@@ -32,11 +32,13 @@ fn hooks() -> &'static SettingsHooks {
 }
 
 /// See [`SettingsHooks::read`].
+#[cold]
 pub(super) fn read(settings: &Settings) {
     (hooks().read)(settings);
 }
 
 /// See [`SettingsHooks::started`].
+#[cold]
 pub(super) fn started(settings: &Settings) {
     (hooks().started)(settings);
 }

@@ -156,6 +156,7 @@ fn read_unless_reader() -> Option<&'static Settings> {
 /// Reads the environment at the first call, and prints complaints about wrong values, and what
 /// `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for. One thread reads. Other threads wait, also in
 /// signal handlers. The thread that reads waits for none of them.
+#[cold]
 fn read() -> &'static Settings {
     // ORDERING: Relaxed, both; `SETTINGS` publishes what is read.
     if READER

@@ -50,6 +50,7 @@ macro_rules! settings {
 
         impl $name {
             /// Reads the rows in their order.
+            #[cold]
             pub(super) fn read(
                 $reader: &mut $crate::env::vars::VariableReader<'_>,
                 $($argument: $argument_type,)*

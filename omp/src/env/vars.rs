@@ -35,6 +35,13 @@ impl Vars {
         self.values.get(name).map(String::as_str)
     }
 
+    /// The name of the `_ALL` form of `name`, if that is set.
+    fn set_for_all(&self, name: &str) -> Option<&str> {
+        #[cfg(test)]
+        tests::asked_for(&format!("{name}_ALL"));
+        self.values.keys().find(|key| key.strip_suffix("_ALL") == Some(name)).map(String::as_str)
+    }
+
     /// All of them, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(k, v)| (k.as_str(), v.as_str()))
@@ -63,6 +70,7 @@ impl<'a> VariableReader<'a> {
 
     /// Parses `name`. Not set: `None`. Wrong: a complaint `<name>='<value>': <why>; <instead>` and
     /// `None`.
+    #[cold]
     pub fn read<T>(
         &mut self,
         name: &str,
@@ -93,9 +101,10 @@ impl<'a> VariableReader<'a> {
     }
 
     /// Which form of a variable with a `_ALL` form counts.
+    #[cold]
     pub fn spelling(&self, name: &str) -> String {
-        let all = format!("{name}_ALL");
-        if self.vars.get(name).is_none() && self.vars.get(&all).is_some() { all } else { name.to_owned() }
+        let for_all = self.vars.set_for_all(name).filter(|_| self.vars.get(name).is_none());
+        for_all.unwrap_or(name).to_owned()
     }
 
     /// Adds the line `<name>='<value>': <why>; <instead>`, with long values cut.

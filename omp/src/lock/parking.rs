@@ -62,6 +62,7 @@ struct Waiter {
 /// Number of buckets; a power of two. Locks in one bucket share only the bucket's short lock.
 const BUCKETS: usize = 128;
 
+#[unsafe(link_section = ".sbss.large")]
 static TABLE: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 
 #[repr(align(64))]

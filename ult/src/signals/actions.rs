@@ -55,6 +55,7 @@ struct Kept {
     mask: AtomicU64,
 }
 
+#[unsafe(link_section = ".sbss.large")]
 static KEPT: [Kept; SIGNALS] = [const {
     Kept {
         version: AtomicU64::new(0),

@@ -14,6 +14,7 @@ use super::queue::Info;
 const CELLS: usize = 256;
 
 /// A timer's number plus one in the upper half, the overruns of its last signal in the lower one.
+#[unsafe(link_section = ".sbss.large")]
 static LAST: [AtomicU64; CELLS] = [const { AtomicU64::new(0) }; CELLS];
 
 fn upper_half(timer: u32) -> u64 {

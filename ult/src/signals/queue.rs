@@ -40,6 +40,7 @@ struct SignalNode {
 // SAFETY: a node belongs to the thread that has taken it out of a list, until it is put into one.
 unsafe impl Sync for SignalNode {}
 
+#[unsafe(link_section = ".sbss.large")]
 static POOL: [SignalNode; NODES] = [const {
     SignalNode {
         next: UnsafeCell::new(NIL),
@@ -51,6 +52,7 @@ static POOL: [SignalNode; NODES] = [const {
 /// For each node the timer whose signal it has, and its ticks since, as a [`TimerWord`]. Zero: the
 /// node is free, or the signal is not a timer's. Apart from the nodes, because each tick looks at all
 /// words: eight of them share a cache line.
+#[unsafe(link_section = ".sbss.large")]
 static TIMERS: [AtomicU64; NODES] = [const { AtomicU64::new(0) }; NODES];
 /// Nodes that were never used begin here.
 static FRESH: AtomicU64 = AtomicU64::new(0);

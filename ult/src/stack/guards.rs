@@ -19,6 +19,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Stacks that can be mapped at one time.
 pub(super) const CAPACITY: usize = 1 << 18;
 
+#[unsafe(link_section = ".sbss.large")]
 static LOWEST: [AtomicUsize; CAPACITY] = [const { AtomicUsize::new(0) }; CAPACITY];
 /// Entries at and above this index have never been used; the reader stops here.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -43,6 +44,12 @@ pub(super) fn add(lowest: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// The number of entries that were ever in use at one time, at least. Any thread.
+pub(super) fn used() -> usize {
+    // ORDERING: a number by itself.
+    USED.load(Relaxed)
 }
 
 /// Forgets the entry that [`add`] returned; called before the memory is unmapped.

@@ -27,20 +27,27 @@ struct Set {
 }
 
 /// Regions that were seen waiting in a loop of their own.
+#[unsafe(link_section = ".sbss.large")]
 static SPINNERS: Set = Set::new();
 /// Regions that were seen blocking in the kernel.
+#[unsafe(link_section = ".sbss.large")]
 static BLOCKERS: Set = Set::new();
 /// Lines of code in which a loop was seen spinning.
+#[unsafe(link_section = ".sbss.large")]
 static LOOPS: Set = Set::new();
 /// Return addresses in libraries without regions, where threads were seen waiting for each other
 /// around a `sched_yield`.
+#[unsafe(link_section = ".sbss.large")]
 static WAITS: Set = Set::new();
 /// Regions that wait now and then: around a `sched_yield`, or so seldom that no spin is expected of
 /// them.
+#[unsafe(link_section = ".sbss.large")]
 static WAITERS: Set = Set::new();
 /// Regions that were seen computing.
+#[unsafe(link_section = ".sbss.large")]
 static COMPUTERS: Set = Set::new();
 /// Spinning regions that an alarm has also found asleep.
+#[unsafe(link_section = ".sbss.large")]
 static SLEEPERS: Set = Set::new();
 
 impl Set {

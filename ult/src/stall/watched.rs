@@ -150,6 +150,7 @@ impl Watched {
     /// Assigns this record to the calling kernel thread, unblocks the signal there, and puts the
     /// record on the watcher's list. The mode is `Scheduler` afterwards. In the child of a fork the
     /// thread that forked calls it again on its record.
+    #[cold]
     pub fn begin(&'static self) {
         signal::open_on_this_thread();
         // ORDERING: the thread's own field; a signal that was on its way to the record's last

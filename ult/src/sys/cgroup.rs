@@ -22,6 +22,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 /// The smallest quota in processors that applies to this process, `None` without a limit.
+#[cold]
 pub(crate) fn quota(root: &Path) -> Option<f64> {
     let memberships = text_of(&root.join("proc/self/cgroup"))?;
     let mut groups = memberships.lines().filter_map(Membership::parse);
@@ -44,6 +45,7 @@ fn sees_all_groups(root: &Path) -> bool {
 }
 
 /// A file of the kernel's, which has no size to ask for before.
+#[cold]
 fn text_of(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let (mut text, mut block) = (Vec::new(), [0; 2048]);

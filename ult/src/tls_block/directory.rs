@@ -12,6 +12,7 @@ const BUCKETS: usize = 1024;
 /// Two TLS blocks never share a page, so the low 12 bits do not distinguish them.
 const PAGE_BITS: u32 = 12;
 
+#[unsafe(link_section = ".sbss.large")]
 static HEADS: [AtomicPtr<TlsBlock>; BUCKETS] = [const { AtomicPtr::new(ptr::null_mut()) }; BUCKETS];
 
 fn head(thread_pointer: usize) -> &'static AtomicPtr<TlsBlock> {

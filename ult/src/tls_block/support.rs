@@ -70,6 +70,7 @@ pub(super) fn is_direct() -> bool {
     ANSWER.load(Ordering::Relaxed) == DIRECT
 }
 
+#[cold]
 fn decide() -> u8 {
     if !cfg!(target_arch = "x86_64") {
         return PROCESSOR;

@@ -16,6 +16,7 @@ const WORDS_ON_STACK: usize = 16384 / WORD_BITS;
 
 /// The processors that the main thread or the calling thread may run on, ascending, never empty.
 /// The kernel leaves out processors that are offline.
+#[cold]
 pub(super) fn process_cpus() -> Vec<usize> {
     // SAFETY: no preconditions.
     let main_thread = unsafe { libc::getpid() };
@@ -86,6 +87,7 @@ pub(super) fn seen_on() -> Option<usize> {
 }
 
 /// The mask of kernel thread `thread` (0: the caller) as ascending numbers.
+#[cold]
 fn mask_of(thread: libc::pid_t) -> io::Result<Vec<usize>> {
     let mut words: Vec<Word> = vec![0; FIRST_WORDS];
     loop {

@@ -80,6 +80,7 @@ pub(crate) fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'stati
 }
 
 /// Takes a record that no kernel thread uses.
+#[cold]
 pub(crate) fn take_record() -> &'static Worker {
     let mut registry = REGISTRY.lock();
     if let Some(worker) = registry.spare.pop() {

@@ -22,6 +22,7 @@ use super::words::current;
 /// gang ULTs.
 pub const TABLE: usize = 1024;
 
+#[unsafe(link_section = ".sbss.large")]
 pub(super) static WORKERS: [AtomicPtr<Worker>; TABLE] = [const { AtomicPtr::new(ptr::null_mut()) }; TABLE];
 
 pub(super) static TABLE_LEN: AtomicUsize = AtomicUsize::new(0);

@@ -22,6 +22,7 @@ use omp::thread::{CurrentThread, Thread};
 pub struct ToolHooks;
 
 impl Tools for ToolHooks {
+    #[cold]
     fn settings_read(&self, settings: &Settings) {
         trace::at_start(settings);
     }
