@@ -162,7 +162,11 @@ impl KernelStack {
                 return None;
             }
             let stack = Self { base, page, size };
-            if !super::make_inaccessible(base, page) {
+            // One light guard is as cheap as an area of its own, which could not be merged with
+            // those of the threads that are made next.
+            if libc::madvise(base, page, super::MADV_GUARD_INSTALL) != 0
+                && !super::make_inaccessible(base, page)
+            {
                 stack.unmap();
                 return None;
             }
