@@ -184,19 +184,22 @@ fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
         // Before the workers exist: the calling thread blocks its signals while it starts them.
         // Signals for the process then go to the threads that exist already.
         ult::signals::take_over();
-        if is_outermost(here) {
-            // Donors are started before the workers, which would take the processors from them.
-            here.thread.own().forks.tls_blocks.prepare(wanted - 1);
-        }
     }
-    pool::prepare(wanted as usize - 1);
-    ult::stall::start_if_needed();
-    ult::stall::keep_up_with_objects();
+    let blocks = &here.thread.own().forks.tls_blocks;
+    // Donors start while the records are made. They have started before the workers, which would take
+    // the processors from them.
+    let more = if worker::uses_tls_blocks() && is_outermost(here) { blocks.begin(wanted - 1) } else { None };
     while team.attached() < wanted {
         let thread = team.attach(Thread::new(team.attached()));
         // SAFETY: a new thread that has not run; the team is freed only after the member has left.
         unsafe { thread.join_team(&raw const *team) };
     }
+    if let Some(more) = more {
+        blocks.finish(more);
+    }
+    pool::prepare(wanted as usize - 1);
+    ult::stall::start_if_needed();
+    ult::stall::keep_up_with_objects();
     (team, wanted)
 }
 

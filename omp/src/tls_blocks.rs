@@ -4,7 +4,7 @@
 
 use core::cell::{Cell, RefCell};
 
-use ult::tls_block::{self, TlsBlock};
+use ult::tls_block::{self, BorrowedSoon, TlsBlock};
 
 /// By thread number less one.
 #[derive(Default)]
@@ -17,22 +17,34 @@ pub struct TlsBlocks {
 impl TlsBlocks {
     /// Borrows the TLS blocks of the threads 1 to `last` that are not borrowed yet, all at once. If
     /// the system refuses some, fewer are borrowed.
+    pub fn prepare(&self, last: u32) {
+        if let Some(more) = self.begin(last) {
+            self.finish(more);
+        }
+    }
+
+    /// The first step of [`TlsBlocks::prepare`]: donors that have to be made start. `None` if no
+    /// block is missing.
     ///
     /// Not inlined: this code runs rarely, and inlining it would cost registers in every fork.
     #[inline(never)]
-    pub fn prepare(&self, last: u32) {
+    pub fn begin(&self, last: u32) -> Option<BorrowedSoon> {
         if self.generation.get() != ult::sys::fork::generation() {
             // TLS blocks that were borrowed before a fork belong to threads that do not exist here.
             self.borrowed.borrow_mut().clear();
             self.generation.set(ult::sys::fork::generation());
         }
         let missing = (last as usize).saturating_sub(self.borrowed.borrow().len());
-        if missing != 0 {
-            // The list is free meanwhile: this waits, and a signal handler may fork a region.
-            let more = tls_block::borrow_all(missing);
-            more.iter().for_each(|tls_block| ult::kernel_state::inherit(tls_block));
-            self.borrowed.borrow_mut().extend(more);
-        }
+        (missing != 0).then(|| tls_block::begin_borrowing(missing))
+    }
+
+    /// The second step: waits for the donors.
+    #[inline(never)]
+    pub fn finish(&self, more: BorrowedSoon) {
+        // The list is free meanwhile: this waits, and a signal handler may fork a region.
+        let more = more.finish();
+        more.iter().for_each(|tls_block| ult::kernel_state::inherit(tls_block));
+        self.borrowed.borrow_mut().extend(more);
     }
 
     /// The TLS block of thread `num` (1 and up); `None` if none is borrowed for it.

@@ -108,34 +108,65 @@ pub fn borrow() -> Option<&'static TlsBlock> {
     if let Some(tls_block) = POOL.lock().free.pop() {
         return Some(tls_block);
     }
-    make_tls_donors(1).pop()
+    NewTlsDonors::start(1).finish().pop()
 }
 
-/// [`borrow`] for `count` contexts at once: donors that have to be made start together. There are
-/// fewer in the result where `borrow` would have returned `None`.
-pub fn borrow_all(count: usize) -> Vec<&'static TlsBlock> {
+/// [`borrow`] for several contexts at once, in two steps. Donors that have to be made start together
+/// in the first one, and the caller does something else meanwhile.
+pub struct BorrowedSoon {
+    borrowed: Vec<&'static TlsBlock>,
+    new: Option<NewTlsDonors>,
+}
+
+/// Begins to borrow `count` TLS blocks.
+pub fn begin_borrowing(count: usize) -> BorrowedSoon {
     if let Support::None(_) = support() {
-        return Vec::new();
+        return BorrowedSoon { borrowed: Vec::new(), new: None };
     }
-    let mut borrowed = {
+    let borrowed = {
         let mut pool = POOL.lock();
         let kept = pool.free.len().saturating_sub(count);
         pool.free.split_off(kept)
     };
-    if borrowed.len() < count {
-        borrowed.append(&mut make_tls_donors(count - borrowed.len()));
-    }
-    borrowed
+    let missing = count - borrowed.len();
+    BorrowedSoon { borrowed, new: (missing > 0).then(|| NewTlsDonors::start(missing)) }
 }
 
-/// Makes donors that are borrowed at once; fewer if the system refuses more. Only after [`support`]
-/// has said that this is possible, and after the first thread was registered: the hook at fork must
-/// be installed before there is a donor to forget.
-fn make_tls_donors(count: usize) -> Vec<&'static TlsBlock> {
-    // A donor passes signals on, so the program's handlers are not called on it.
-    crate::signals::actions::take_over();
-    let mut made: Vec<_> = (0..count).map(|_| TlsBlock::new(0, true)).collect();
-    for refused in made.split_off(donor::make(&made)) {
+impl BorrowedSoon {
+    /// The TLS blocks. Waits for new donors. There are fewer than were asked for where [`borrow`]
+    /// would have returned `None`.
+    pub fn finish(mut self) -> Vec<&'static TlsBlock> {
+        self.borrowed.extend(self.new.into_iter().flat_map(NewTlsDonors::finish));
+        self.borrowed
+    }
+}
+
+/// Donors that are being made.
+struct NewTlsDonors {
+    records: Vec<&'static TlsBlock>,
+    started: donor::StartedDonors,
+}
+
+impl NewTlsDonors {
+    /// Only after [`support`] has said that this is possible, and after the first thread was
+    /// registered: the hook at fork must be installed before there is a donor to forget.
+    fn start(count: usize) -> Self {
+        // A donor passes signals on, so the program's handlers are not called on it.
+        crate::signals::actions::take_over();
+        let records: Vec<_> = (0..count).map(|_| TlsBlock::new(0, true)).collect();
+        let started = donor::start_all(&records);
+        Self { records, started }
+    }
+
+    /// Waits for them. They are borrowed; fewer if the system refuses more.
+    fn finish(self) -> Vec<&'static TlsBlock> {
+        enter_tls_donors(self.records, self.started.wait())
+    }
+}
+
+/// The first `count` of `made` have donors.
+fn enter_tls_donors(mut made: Vec<&'static TlsBlock>, count: usize) -> Vec<&'static TlsBlock> {
+    for refused in made.split_off(count) {
         // SAFETY: leaked just now, and no other thread has it.
         drop(unsafe { Box::from_raw(ptr::from_ref(refused).cast_mut()) });
     }

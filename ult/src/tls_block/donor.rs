@@ -27,7 +27,7 @@ use crate::worker::words;
 /// The name that debuggers and `/proc` show; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
 
-/// What the maker of donors tells all of them. It lies in the maker's frame: a donor's last access
+/// What the maker of donors tells all of them. It stays until none is expected: a donor's last access
 /// is the subtraction from `expected`.
 struct Births {
     /// The signal mask of the maker.
@@ -38,44 +38,67 @@ struct Births {
     expected: AtomicU32,
 }
 
-/// A new donor, in the maker's memory.
-struct Birth<'a> {
+/// A new donor.
+struct Birth {
     /// The record; the donor completes it.
     tls_block: &'static TlsBlock,
-    births: &'a Births,
+    births: *const Births,
 }
 
-/// Makes a donor for each record, and fills in its number and thread pointer. All are started before
-/// one is waited for. Returns how many could be made, those of the first records: the system may
-/// refuse a thread or the memory for it.
+/// Donors that were started, and may not have published their thread pointers yet. They use its
+/// memory until then, so its end waits for them.
+pub(super) struct StartedDonors {
+    /// On the heap, as `all`: the donors have the addresses.
+    births: Box<Births>,
+    all: Vec<Birth>,
+    started: usize,
+}
+
+/// Starts a donor for each record. The donor fills in its number and thread pointer. The system may
+/// refuse a thread or the memory for it; [`StartedDonors::wait`] says how many there are.
 ///
 /// The donors have the maker's signal mask: for the kernel, they stand for threads of the maker's
 /// team.
-pub(super) fn make(tls_blocks: &[&'static TlsBlock]) -> usize {
-    let births = Births {
+pub(super) fn start_all(tls_blocks: &[&'static TlsBlock]) -> StartedDonors {
+    let births = Box::new(Births {
         mask: mask::current_mask(),
         monitor_signal: crate::stall::signal::signal_as_set(),
         expected: AtomicU32::new(tls_blocks.len() as u32),
-    };
-    let all: Vec<Birth<'_>> =
-        tls_blocks.iter().map(|tls_block| Birth { tls_block, births: &births }).collect();
+    });
+    let births_at = ptr::from_ref(&*births);
+    let all: Vec<Birth> = tls_blocks.iter().map(|tls_block| Birth { tls_block, births: births_at }).collect();
     let started = all.iter().take_while(|birth| start(birth)).count();
     // ORDERING: Relaxed; those that were not started have published nothing.
     births.expected.fetch_sub((all.len() - started) as u32, Ordering::Relaxed);
-    loop {
-        // ORDERING: Acquire, pairs with the Release in `main`: the records are complete, and the
-        // donors no longer use their storage. Each subtraction continues the release sequences of
-        // those before it.
-        match births.expected.load(Ordering::Acquire) {
-            0 => return started,
-            expected => futex::wait(&births.expected, expected, None),
-        };
+    StartedDonors { births, all, started }
+}
+
+fn start(birth: &Birth) -> bool {
+    // `birth` outlives the thread's last access to it, because the end of `StartedDonors` waits.
+    kernel::start_thread(stack_size(), main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).is_ok()
+}
+
+impl StartedDonors {
+    /// Waits until all of them have published their thread pointers. Returns how many there are,
+    /// those of the first records.
+    pub(super) fn wait(self) -> usize {
+        self.started
     }
 }
 
-fn start(birth: &Birth<'_>) -> bool {
-    // `birth` outlives the thread's last access to it, because `make` waits for all donors.
-    kernel::start_thread(stack_size(), main, ptr::from_ref(birth).cast_mut().cast(), |_| ()).is_ok()
+impl Drop for StartedDonors {
+    fn drop(&mut self) {
+        loop {
+            // ORDERING: Acquire, pairs with the Release in `main`: the records are complete, and the
+            // donors no longer use their storage. Each subtraction continues the release sequences
+            // of those before it.
+            match self.births.expected.load(Ordering::Acquire) {
+                0 => break,
+                expected => futex::wait(&self.births.expected, expected, None),
+            };
+        }
+        debug_assert!(self.started <= self.all.len());
+    }
 }
 
 /// Bytes of address space that a donor takes: its stack, with the page that guards it.
@@ -105,8 +128,11 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
     restartable::leave();
-    // SAFETY: `make` waits, in the frame that holds both, until the donor is no longer expected.
-    let Birth { tls_block, births } = unsafe { &*argument.cast::<Birth<'_>>() };
+    // SAFETY: `StartedDonors` holds both until the donor is no longer expected.
+    let (tls_block, births) = unsafe {
+        let birth = &*argument.cast::<Birth>();
+        (birth.tls_block, &*birth.births)
+    };
     let (word, mask) = (&raw const births.expected, births.mask & !births.monitor_signal);
     tls_block.set_mask(births.mask);
     tls_block.set_tls_donor_mask(mask);
@@ -117,11 +143,10 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     tls_block.tls_donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
     tls_block.fs.store(arch::thread_pointer(), Ordering::Relaxed);
-    let tls_block: &'static TlsBlock = tls_block;
-    // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage belongs to the
+    // ORDERING: Release, pairs with the Acquire in `StartedDonors::drop`. From here on the storage belongs to the
     // borrower.
     if births.expected.fetch_sub(1, Ordering::Release) == 1 {
-        // The frame that holds the word may be gone already.
+        // The memory that holds the word may be gone already.
         futex::wake(word, 1);
     }
     mask::set_mask(mask);

@@ -190,7 +190,7 @@ fn the_processor_is_the_kernel_threads_not_the_donors() {
     for &born in &allowed[..allowed.len().min(4)] {
         assert!(pin(born));
         // Not from the pool: this donor has run on `born` and nowhere else.
-        let tls_donor = make_tls_donors(1).pop().expect("this machine can make donors");
+        let tls_donor = NewTlsDonors::start(1).finish().pop().expect("this machine can make donors");
         for &cpu in &allowed {
             assert!(pin(cpu));
             under(tls_donor, || {
@@ -220,7 +220,8 @@ fn threads_and_processes_start_from_under_a_tls_donor() {
 #[test]
 fn a_tls_donor_is_made_from_under_a_tls_donor() {
     let tls_donor = borrowed();
-    let second = under(tls_donor, || make_tls_donors(1).pop().expect("this machine can make donors"));
+    let second =
+        under(tls_donor, || NewTlsDonors::start(1).finish().pop().expect("this machine can make donors"));
     under(second, || exercise(3));
     under(tls_donor, || under(second, || exercise(4)));
     give_back(second);
@@ -237,7 +238,7 @@ fn many_kernel_threads_borrow_at_once() {
 fn donors_that_are_made_together_are_all_complete() {
     crate::pool::initialise();
     for round in 0..20 {
-        let made = make_tls_donors(1 + round % 5);
+        let made = NewTlsDonors::start(1 + round % 5).finish();
         assert_eq!(made.len(), 1 + round % 5);
         let numbers: std::collections::BTreeSet<_> =
             made.iter().map(|donor| donor.tls_donor_number()).collect();
@@ -247,7 +248,7 @@ fn donors_that_are_made_together_are_all_complete() {
             give_back(donor);
         }
     }
-    let all = borrow_all(7);
+    let all = begin_borrowing(7).finish();
     assert_eq!(all.len(), 7);
     all.into_iter().for_each(give_back);
 }
@@ -314,7 +315,7 @@ fn measure() {
         arch::set_thread_pointer_by_system_call(own.thread_pointer());
     });
     let before = resident();
-    let made = time(10, || assert!(make_tls_donors(1).pop().is_some()));
+    let made = time(10, || assert!(NewTlsDonors::start(1).finish().pop().is_some()));
     println!("{:.1} KiB of resident memory for a donor", (resident() - before) as f64 * 4.0 / 210.0);
     let borrow_from = time(10_000, || give_back(borrowed()));
     println!(
