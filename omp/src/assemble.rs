@@ -197,8 +197,10 @@ fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     if let Some(more) = more {
         blocks.finish(more);
     }
-    pool::prepare(wanted as usize - 1);
-    ult::stall::start_if_needed();
+    ult::stall::leave_start_to_worker();
+    if !pool::prepare(wanted as usize - 1) {
+        ult::stall::start_if_needed();
+    }
     ult::stall::keep_up_with_objects();
     (team, wanted)
 }

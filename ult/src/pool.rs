@@ -77,9 +77,11 @@ unsafe impl Sync for Signals {}
 
 static INITIALISE: Once = Once::new();
 
-/// Starts shared workers until there are `count`, at most [`limit`]. Returns how many there are.
-pub fn prepare(count: usize) -> usize {
+/// Starts shared workers until there are `count`, at most [`limit`]. Returns whether it has started
+/// one.
+pub fn prepare(count: usize) -> bool {
     let wanted = count.min(limit());
+    let mut has_started = false;
     // ORDERING: Relaxed; taken back below if two threads add one at the same time.
     while SHARED.load(Ordering::Relaxed) < wanted {
         // ORDERING: Relaxed; a count by itself.
@@ -89,7 +91,10 @@ pub fn prepare(count: usize) -> usize {
             break;
         }
         match start_worker(true) {
-            Ok(worker) => IDLE.lock().shared.push(worker),
+            Ok(worker) => {
+                IDLE.lock().shared.push(worker);
+                has_started = true;
+            }
             Err(_) => {
                 // ORDERING: as above.
                 SHARED.fetch_sub(1, Ordering::Relaxed);
@@ -97,8 +102,7 @@ pub fn prepare(count: usize) -> usize {
             }
         }
     }
-    // ORDERING: as above.
-    SHARED.load(Ordering::Relaxed)
+    has_started
 }
 
 /// Begins a region whose `count` further threads share workers. Starts workers until all such
@@ -343,6 +347,7 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     let worker: &'static Worker = unsafe { &*argument.cast() };
     become_worker(worker);
     promised::release_room(address_space(program_stack(worker)));
+    crate::stall::watcher::start_if_due();
     idle_loop(worker);
     core::ptr::null_mut()
 }

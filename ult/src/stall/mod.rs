@@ -76,7 +76,7 @@ pub use regions::{is_known_blocker, is_known_spinner, is_known_to_wait, is_known
 pub use signal::set_signal;
 pub use standing::{Standing, standing};
 pub use watched::{Watched, WorkerMode};
-pub use watcher::{reset_after_fork, start_if_needed};
+pub use watcher::{leave_start_to_worker, reset_after_fork, start_if_needed};
 
 /// Does a `sched_yield` that returns to `return_address` come from program code, so that the
 /// calling thread may switch to another thread? Calls from other libraries are forwarded to the

@@ -65,8 +65,10 @@ struct Map {
 }
 
 static MAP: AtomicPtr<Map> = AtomicPtr::new(ptr::null_mut());
-/// The loader's counts at the last scan.
-static SCANNED: AtomicU64 = AtomicU64::new(u64::MAX);
+/// The loader's counts at the last scan, or [`NEVER`].
+static SCANNED: AtomicU64 = AtomicU64::new(NEVER);
+/// No scan has been made. Derived: the loader's counts do not reach this value.
+const NEVER: u64 = u64::MAX;
 /// A scan is under way.
 static SCANNING: AtomicBool = AtomicBool::new(false);
 /// An address whose object counts as the program's; zero if there is none.
@@ -129,10 +131,11 @@ pub fn refresh() {
 
 /// Calls [`refresh`] if a thread has seen a change since the last one: `exceptions::refresh` asks
 /// the loader at each outermost fork. Otherwise it costs two loads, so nested regions that several
-/// threads fork at once do not contend for the loader's lock.
+/// threads fork at once do not contend for the loader's lock. The first scan is the watcher's.
 pub fn keep_up() {
     // ORDERING: Relaxed; a thread that is refreshing has seen the change.
-    if objects::has_been_seen_to_change(SCANNED.load(Relaxed)) {
+    let scanned = SCANNED.load(Relaxed);
+    if scanned != NEVER && objects::has_been_seen_to_change(scanned) {
         refresh();
     }
 }
@@ -162,7 +165,7 @@ pub fn treat_as_program(address: usize) {
     ALSO.store(address, Relaxed);
     while !is_program_code(address) {
         // ORDERING: Relaxed; at worst there is one scan too many.
-        SCANNED.store(u64::MAX, Relaxed);
+        SCANNED.store(NEVER, Relaxed);
         refresh();
     }
 }
@@ -198,10 +201,10 @@ impl Map {
     }
 }
 
-/// Does an object that uses OpenMP define an allocator, which may therefore call the runtime? Any
-/// thread may call it; it is async-signal-safe.
+/// Does an object that uses OpenMP define an allocator, which may therefore call the runtime? Before
+/// the first scan one may. Any thread may call it; it is async-signal-safe.
 pub fn openmp_object_has_allocator() -> bool {
-    map().is_some_and(|map| map.openmp_object_has_allocator)
+    map().is_none_or(|map| map.openmp_object_has_allocator)
 }
 
 fn map() -> Option<&'static Map> {

@@ -58,15 +58,18 @@ const LAST_NAP_NANOS: u64 = 16 * QUICK_PERIOD_NANOS;
 /// There is no watcher in this process. Derived: the smallest state, because `crowded` wakes the
 /// watcher from `NAPS` upwards.
 const NONE: u32 = 0;
+/// There is no watcher, and a worker that is being started will start it. Derived: below `NAPS`, as
+/// `NONE`.
+const DUE: u32 = 1;
 /// The watcher looks again within some 50 us. Derived: below `NAPS`, because no worker need wake
 /// it.
-const AWAKE: u32 = 1;
+const AWAKE: u32 = 2;
 /// The watcher naps for longer; it wakes early for a region that was seen spinning or blocking.
 /// Derived: the first state from which `crowded` wakes the watcher.
-const NAPS: u32 = 2;
+const NAPS: u32 = 3;
 /// The watcher sleeps until a worker is crowded. Derived: above `NAPS`, because `crowded` wakes the
 /// watcher from there upwards.
-const ASLEEP: u32 = 3;
+const ASLEEP: u32 = 4;
 
 /// The state of the watcher; also the futex on which it sleeps.
 static STATE: AtomicU32 = AtomicU32::new(NONE);
@@ -145,15 +148,37 @@ pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
 /// False if memory or threads for the watcher are lacking: there is no monitor, and the next call
 /// tries again.
 pub fn start_if_needed() -> bool {
+    // ORDERING: Relaxed; only `start` acts on it.
+    let state = STATE.load(Relaxed);
+    !(state == NONE || state == DUE) || start(state)
+}
+
+/// If this process has no watcher, the next shared worker of the pool starts it. The caller is about
+/// to start that worker. If it starts none, it calls [`start_if_needed`]. The forking thread then
+/// need not wait for another kernel thread to be made. Any thread.
+pub fn leave_start_to_worker() {
+    // ORDERING: Relaxed; making the worker's kernel thread publishes it.
+    let _ = STATE.compare_exchange(NONE, DUE, Relaxed, Relaxed);
+}
+
+/// Starts the watcher if that was left to a worker ([`leave_start_to_worker`]). The caller is the
+/// kernel thread of a worker that has just started.
+pub(crate) fn start_if_due() {
+    // ORDERING: Relaxed; see `leave_start_to_worker`.
+    if STATE.load(Relaxed) == DUE {
+        start(DUE);
+    }
+}
+
+/// False if the watcher cannot be started.
+fn start(state: u32) -> bool {
     // ORDERING: Relaxed; the winner of the exchange starts the watcher, and nothing else depends on
     // it.
-    if STATE.load(Relaxed) == NONE && STATE.compare_exchange(NONE, AWAKE, Relaxed, Relaxed).is_ok() {
+    if STATE.compare_exchange(state, AWAKE, Relaxed, Relaxed).is_ok() && !spawn() {
         super::objects::refresh();
-        if !spawn() {
-            // ORDERING: as above.
-            STATE.store(NONE, Relaxed);
-            return false;
-        }
+        // ORDERING: as above.
+        STATE.store(NONE, Relaxed);
+        return false;
     }
     true
 }
@@ -391,6 +416,8 @@ extern "C" fn main(_: *mut c_void) -> *mut c_void {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     leave_the_starters_place();
     ask_for_short_slices();
+    // Here and not at the first fork: the scan takes some 50 us.
+    super::objects::refresh();
     watch()
 }
 
