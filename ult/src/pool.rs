@@ -318,6 +318,7 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
     if !promised::reserve_room(bytes) {
         return Err(std::io::ErrorKind::OutOfMemory.into());
     }
+    spin_policy::count_starting(true);
     let started = kernel::start_thread(
         kernel_stack(program),
         kernel_thread_main,
@@ -327,7 +328,10 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
             record.pool.first_mask.store(mask(before), Ordering::Relaxed);
         },
     );
-    started.inspect_err(|_| promised::release_room(bytes))
+    started.inspect_err(|_| {
+        spin_policy::count_starting(false);
+        promised::release_room(bytes);
+    })
 }
 
 /// The signal mask of a new kernel thread: the mask of the thread that makes the team. The stall
@@ -346,6 +350,7 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     // SAFETY: `spawn_kernel_thread` passes a worker's record, and records are never freed.
     let worker: &'static Worker = unsafe { &*argument.cast() };
     become_worker(worker);
+    spin_policy::count_starting(false);
     promised::release_room(address_space(program_stack(worker)));
     crate::stall::watcher::start_if_due();
     idle_loop(worker);

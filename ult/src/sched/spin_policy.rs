@@ -99,7 +99,8 @@ impl Spin {
 /// upper bound. A longer wait shows that polling was in vain. Each such wait halves the limit, down
 /// to the lower bound. So a program that sleeps between its regions soon polls for the lower bound
 /// only. A program whose threads wait a millisecond for a task rarely sleeps in between. Before the
-/// first wait the limit is the upper bound.
+/// first wait the limit is the lower bound. In a young process a worker that polls for long takes
+/// the processor from threads that are just starting. Many processes end before it has work.
 ///
 /// *Other programs.* The count of awake kernel threads knows nothing of other programs. If they
 /// want the processors too, polling uses up this worker's own share, which the worker misses when
@@ -199,7 +200,7 @@ const MOST_PENALTY_WAITS: u32 = 2048;
 impl SpinHistory {
     /// The history of a worker that has not waited yet.
     pub(crate) const NEW: Self = Self {
-        micros: u32::MAX,
+        micros: 0,
         backs_off: 0,
         penalty: LEAST_PENALTY_WAITS,
         awake: Awake::UNKNOWN,
@@ -274,6 +275,23 @@ pub(super) fn wakes_up() {
 /// between polling and sleeping depends on the count.
 pub(crate) fn count_awake(starts: bool) {
     if starts { wakes_up() } else { falls_asleep() }
+}
+
+/// A kernel thread of the pool that has been made and has not run yet counts as so many awake ones: the
+/// machine is crowded. The kernel may have queued it behind the thread that waits for it, or behind
+/// another program. It starts when a processor becomes idle, so the waiting thread soon sleeps.
+/// Derived: more than there can be processors, and few enough of them to count in one word.
+const STARTING: usize = 1 << 20;
+
+/// Counts a kernel thread of the pool as starting (`true`), or no longer (`false`).
+pub(crate) fn count_starting(begins: bool) {
+    if begins {
+        // ORDERING: Relaxed; a heuristic for spinning.
+        AWAKE.awake.fetch_add(STARTING, Ordering::Relaxed);
+    } else {
+        // ORDERING: as above.
+        AWAKE.awake.fetch_sub(STARTING, Ordering::Relaxed);
+    }
 }
 
 /// Is the machine crowded: are more kernel threads awake than can run at once?
@@ -500,8 +518,7 @@ mod tests {
         assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, 50);
         spin_history.learn(SPIN, 700);
         assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, 2000);
-        spin_history = SpinHistory::NEW;
-        assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, 2000);
+        assert_eq!(SpinPolicy::new(SPIN, SpinHistory::NEW).limit, 50);
         for left in [1000, 500, 250, 125, 62, 50, 50] {
             spin_history.learn(SPIN, 9000);
             assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, left);
