@@ -5,8 +5,8 @@
 //! [`ult::allotment`] how many workers are to run. The other workers are withdrawn. Each member whose
 //! assigned worker is withdrawn moves to an active one: at its next barrier, or when it waits for its
 //! next region. A member that runs tasks while it waits at a barrier may move between two of them. It
-//! goes back when its worker is active again. Threads of teams of ULTs start on active workers only; those of outermost
-//! teams also move at a barrier.
+//! goes back when its worker is active again. Threads of teams of ULTs start on active workers only;
+//! those of outermost teams also move at a barrier.
 //!
 //! The number is one for the process. If regions of several sizes follow each other, the workers of
 //! the largest team are all workers, and smaller teams move only if they have more members than

@@ -72,9 +72,10 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 /// [`env::settings`].
 ///
 /// If the deque of the thread is full ([`DEQUE_TASKS`], or [`SHORT_DEQUE_TASKS`] if its tasks are
-/// short), the producer as a rule runs each new task at once ([`is_saturated`]). It runs some queued tasks instead in three cases: tasks with a
-/// priority are ready, the producer runs on a free agent, or task-aware MPI is on. With task-aware
-/// MPI, a task that waits for a message must be alone on its stack ([`crate::outside`]).
+/// short), the producer as a rule runs each new task at once ([`is_saturated`]). It runs some queued
+/// tasks instead in three cases: tasks with a priority are ready, the producer runs on a free agent,
+/// or task-aware MPI is on. With task-aware MPI, a task that waits for a message must be alone on its
+/// stack ([`crate::outside`]).
 ///
 /// If the deque is not full, the number of incomplete children decides. A producer with too many
 /// children is *held back*: it runs some queued tasks. Then it lets other kernel threads have the

@@ -45,8 +45,8 @@ const WAITER_STACK_BYTES: usize = 64 << 10;
 /// another kernel thread afterwards. True if [`share_kernel_thread_again`] can undo it.
 ///
 /// Has no effect if the caller is no OpenMP thread, if it is a ULT for which no TLS block could be
-/// borrowed, or if the system refuses one more kernel thread. A thread that would have to move also stays if it runs a signal handler of the program,
-/// or is not on its own stack.
+/// borrowed, or if the system refuses one more kernel thread. A thread that would have to move also
+/// stays if it runs a signal handler of the program, or is not on its own stack.
 ///
 /// Called in program code. No address of thread-local storage is live across the call.
 pub fn dedicate_kernel_thread() -> bool {

@@ -143,8 +143,8 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     tls_block.tls_donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
     tls_block.fs.store(arch::thread_pointer(), Ordering::Relaxed);
-    // ORDERING: Release, pairs with the Acquire in `StartedDonors::drop`. From here on the storage belongs to the
-    // borrower.
+    // ORDERING: Release, pairs with the Acquire in `StartedDonors::drop`. From here on the storage
+    // belongs to the borrower.
     if births.expected.fetch_sub(1, Ordering::Release) == 1 {
         // The memory that holds the word may be gone already.
         futex::wake(word, 1);
