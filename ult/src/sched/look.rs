@@ -447,13 +447,14 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     found
 }
 
-/// A ULT that is offered to idle workers, if this worker hosts no thread of a region.
+/// A ULT that is offered to idle workers, if this worker hosts no thread of a region. A withdrawn
+/// worker takes it, too: no thread has to run it, so nothing else would start it.
 fn offered(worker: &'static Worker) -> Option<Next> {
     if !offers::any() {
         return None;
     }
     // SAFETY: own kernel thread; nothing is called that waits.
-    if !offers::suits(worker) || !may_help(worker) || unsafe { (*worker.own()).suspended.hosts_a_region() } {
+    if !offers::suits(worker) || !share::has_room() || unsafe { (*worker.own()).suspended.hosts_a_region() } {
         return None;
     }
     Some(Next::Start(offers::take()?, GangTag::NONE))

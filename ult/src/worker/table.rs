@@ -159,6 +159,6 @@ pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
 pub(crate) fn wake_vacant_behind_fence() -> bool {
     (0..table_len())
         .filter_map(at)
-        .filter(|w| w.is_shared() && !w.is_standing_in() && !w.is_withdrawn())
+        .filter(|w| w.is_shared() && !w.is_standing_in())
         .any(|w| w.parker.is_parked() && w.is_vacant() && w.unpark())
 }
