@@ -1,36 +1,13 @@
 /* Counts the nodes of a tree whose shape nobody knows before: a node's number of children follows from its
  * own random number. Every node is a task, and the smallest piece of work that still is one. */
-#include "programs.h"
+#include "tree.h"
 
-enum { ROOT_CHILDREN = 2000, MANY = 8, HASHES = 24 };
+enum { ROOT_CHILDREN = 2000, MANY = 8 };
 
-/* Of 1000 nodes below the root so many have MANY children, the others none: 0.99 children on average. */
-static const unsigned parents = 124;
+/* 0.99 children on average. */
+static const struct tree tree = {42, ROOT_CHILDREN, MANY, 24, 124, 1000};
 
 static long nodes, expected;
-
-static unsigned long child_of(unsigned long node, int number)
-{
-    unsigned long state = node + (unsigned long)number * 0x9e3779b97f4a7c15ul;
-    for (int i = 0; i < HASHES; ++i)
-        state = mixed(state + 1);
-    return state;
-}
-
-static int children_of(unsigned long node)
-{
-    return node % 1000 < parents ? MANY : 0;
-}
-
-static long serially(unsigned long node, int children)
-{
-    long count = 1;
-    for (int i = 0; i < children; ++i) {
-        const unsigned long child = child_of(node, i);
-        count += serially(child, children_of(child));
-    }
-    return count;
-}
 
 static long visit(unsigned long node, int children)
 {
@@ -38,8 +15,8 @@ static long visit(unsigned long node, int children)
     for (int i = 0; i < children; ++i) {
 #pragma omp task shared(counts) firstprivate(i)
         {
-            const unsigned long child = child_of(node, i);
-            counts[i] = visit(child, children_of(child));
+            const unsigned long child = child_of(&tree, node, i);
+            counts[i] = visit(child, children_of(&tree, child));
         }
     }
 #pragma omp taskwait
@@ -51,7 +28,7 @@ static long visit(unsigned long node, int children)
 static void prepare(void)
 {
     if (expected == 0)
-        expected = serially(42, ROOT_CHILDREN);
+        expected = nodes_below(&tree, tree.root, tree.root_children);
     nodes = 0;
 }
 
@@ -59,7 +36,7 @@ static void solve(void)
 {
 #pragma omp parallel num_threads(team_size)
 #pragma omp single
-    nodes = visit(42, ROOT_CHILDREN);
+    nodes = visit(tree.root, tree.root_children);
 }
 
 static const char *check(void)

@@ -1,44 +1,19 @@
 /* The tree of uts.c at the size that people run: four million nodes, in subtrees from one node to a good part
  * of them all, and about 250 ns of work for each. Tied tasks, untied ones, and tasks that wait for none of
  * their children. */
-#include "programs.h"
+#include "tree.h"
 
 #include <omp.h>
 
-enum { ROOT_CHILDREN = 2000, MANY = 8, HASHES = 80, THREADS = 1024, LINE = 16 };
+enum { ROOT_CHILDREN = 2000, MANY = 8, THREADS = 1024, LINE = 16 };
 
-/* Of a million nodes below the root so many have MANY children, the others none: 0.999 children on average.
- */
-static const unsigned parents = 124875;
-static const unsigned long root = 5;
+/* 0.999 children on average. */
+static const struct tree tree = {5, ROOT_CHILDREN, MANY, 80, 124875, 1000000};
 
 static long nodes, expected;
 
 /* Nodes that each thread has visited, on a pair of cache lines of its own. */
 static long visited[THREADS][LINE];
-
-static unsigned long child_of(unsigned long node, int number)
-{
-    unsigned long state = node + (unsigned long)number * 0x9e3779b97f4a7c15ul;
-    for (int i = 0; i < HASHES; ++i)
-        state = mixed(state + 1);
-    return state;
-}
-
-static int children_of(unsigned long node)
-{
-    return node % 1000000 < parents ? MANY : 0;
-}
-
-static long serially(unsigned long node, int children)
-{
-    long count = 1;
-    for (int i = 0; i < children; ++i) {
-        const unsigned long child = child_of(node, i);
-        count += serially(child, children_of(child));
-    }
-    return count;
-}
 
 static long sum_of(const long *counts, int children)
 {
@@ -50,11 +25,11 @@ static long sum_of(const long *counts, int children)
 
 static long visit_tied(unsigned long node)
 {
-    const int children = children_of(node);
+    const int children = children_of(&tree, node);
     long counts[MANY];
     for (int i = 0; i < children; ++i) {
 #pragma omp task shared(counts) firstprivate(i)
-        counts[i] = visit_tied(child_of(node, i));
+        counts[i] = visit_tied(child_of(&tree, node, i));
     }
 #pragma omp taskwait
     return sum_of(counts, children);
@@ -62,11 +37,11 @@ static long visit_tied(unsigned long node)
 
 static long visit_untied(unsigned long node)
 {
-    const int children = children_of(node);
+    const int children = children_of(&tree, node);
     long counts[MANY];
     for (int i = 0; i < children; ++i) {
 #pragma omp task untied shared(counts) firstprivate(i)
-        counts[i] = visit_untied(child_of(node, i));
+        counts[i] = visit_untied(child_of(&tree, node, i));
     }
 #pragma omp taskwait
     return sum_of(counts, children);
@@ -75,17 +50,17 @@ static long visit_untied(unsigned long node)
 static void visit_unwaited(unsigned long node)
 {
     ++visited[omp_get_thread_num()][0];
-    const int children = children_of(node);
+    const int children = children_of(&tree, node);
     for (int i = 0; i < children; ++i) {
 #pragma omp task firstprivate(i)
-        visit_unwaited(child_of(node, i));
+        visit_unwaited(child_of(&tree, node, i));
     }
 }
 
 static void prepare(void)
 {
     if (expected == 0)
-        expected = serially(root, ROOT_CHILDREN);
+        expected = nodes_below(&tree, tree.root, tree.root_children);
     nodes = 0;
 }
 
@@ -97,7 +72,7 @@ static void solve_tied(void)
     {
         for (int i = 0; i < ROOT_CHILDREN; ++i) {
 #pragma omp task firstprivate(i)
-            counts[i] = visit_tied(child_of(root, i));
+            counts[i] = visit_tied(child_of(&tree, tree.root, i));
         }
     }
     nodes = sum_of(counts, ROOT_CHILDREN);
@@ -111,7 +86,7 @@ static void solve_untied(void)
     {
         for (int i = 0; i < ROOT_CHILDREN; ++i) {
 #pragma omp task untied firstprivate(i)
-            counts[i] = visit_untied(child_of(root, i));
+            counts[i] = visit_untied(child_of(&tree, tree.root, i));
         }
     }
     nodes = sum_of(counts, ROOT_CHILDREN);
@@ -128,7 +103,7 @@ static void solve_unwaited(void)
         ++visited[omp_get_thread_num()][0];
         for (int i = 0; i < ROOT_CHILDREN; ++i) {
 #pragma omp task firstprivate(i)
-            visit_unwaited(child_of(root, i));
+            visit_unwaited(child_of(&tree, tree.root, i));
         }
     }
     for (int t = 0; t < threads; ++t)
