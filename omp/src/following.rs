@@ -37,7 +37,7 @@ const CALM_QUANTA: u32 = 50;
 /// Quanta without a team of the largest size after which the largest one of now counts. Chosen: a
 /// fifth of a second; any value from 5 to 100 will do.
 const SMALLER_QUANTA: u32 = 20;
-/// If a quantum ends so many microseconds late, nobody has measured meanwhile, and measuring begins
+/// If a quantum ends so many microseconds late, no thread has measured meanwhile, and measuring begins
 /// anew. Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
 const STALE_MICROS: u64 = 1_000_000;
 

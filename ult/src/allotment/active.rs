@@ -1,7 +1,7 @@
 //! Which workers run: the *active* ones. The other shared workers of the pool are *withdrawn*.
 //!
 //! A withdrawn worker takes no work that is queued at other workers, and forks queue nothing at it. It
-//! takes offers, because nobody else might. It still resumes its own contexts, and starts what is
+//! takes offers, because no other worker may be idle. It still resumes its own contexts, and starts what is
 //! queued at it, so nothing is left behind. The worker of the program's kernel thread is always active.
 //!
 //! What does not live here: how many workers run ([`super`]), and which threads move
