@@ -42,7 +42,7 @@ pub fn check(places: &Workspace, library: &Path, report: &mut Report) {
     let beside = plan::SITUATIONS[1];
     let lanes: Vec<_> =
         plan::lanes(library, 2).into_iter().filter(|lane| lane.kind == BusyLaneKind::Gangway).collect();
-    for program in plan::programs(&builds).iter().filter(|program| program.is_small) {
+    for program in plan::programs(&builds).iter().filter(|program| program.is_own_program) {
         let row = measure::row(program, beside, &lanes, 2, 1);
         let failures = row.series.into_iter().filter_map(|series| series.failure).collect();
         report.check(&format!("beside a loop: {}", program.name), failures);

@@ -34,13 +34,13 @@ pub struct BusySeries {
     pub rounds: Vec<Option<BusySample>>,
     /// Why it has none in later rounds: how it ended. Nothing for a peer that crawls.
     pub failure: Option<String>,
-    is_over: bool,
+    is_excluded: bool,
 }
 
 impl BusySeries {
     /// A series with these rounds.
     pub fn new(kind: BusyLaneKind, rounds: Vec<Option<BusySample>>) -> Self {
-        Self { kind, rounds, failure: None, is_over: false }
+        Self { kind, rounds, failure: None, is_excluded: false }
     }
 
     /// Medians and the least wall time; nothing without figures.
@@ -95,7 +95,7 @@ pub fn row(
     let mut series: Vec<BusySeries> = lanes.iter().map(|lane| BusySeries::new(lane.kind, vec![])).collect();
     lanes::in_turns(lanes.len(), rounds, |_, at| {
         let one = &mut series[at];
-        let sample = if one.is_over { None } else { sample(program, situation, &lanes[at], cores, one) };
+        let sample = if one.is_excluded { None } else { sample(program, situation, &lanes[at], cores, one) };
         one.rounds.push(sample);
     });
     BusyRow { program: program.name.into(), situation: situation.to_string(), series }
@@ -121,10 +121,10 @@ fn sample(
     if let Some(problem) = all.iter().find_map(|ran| ran.problem.as_ref()) {
         println!("{} {situation} under {}: {problem}\n  {}", program.name, lane.name, words.join(" "));
         series.failure = Some(problem.clone());
-        series.is_over = true;
+        series.is_excluded = true;
         return None;
     }
-    series.is_over = lane.library.is_none() && wall > SLOW;
+    series.is_excluded = lane.library.is_none() && wall > SLOW;
     Some(BusySample { wall, processor })
 }
 
@@ -137,7 +137,7 @@ fn words(program: &BusyProgram, lane: &BusyLane, cores: u32) -> Vec<String> {
     if let BusyLaneKind::Fixed(workers) = lane.kind {
         words.push(format!("GANGWAY_WORKERS={workers}"));
     }
-    let libomp = || (lane.kind == BusyLaneKind::Libomp && program.is_of_gcc).then(libomp).flatten();
+    let libomp = || (lane.kind == BusyLaneKind::Libomp && program.preloads_libomp).then(libomp).flatten();
     let preloaded = lane.library.as_ref().map(|library| library.display().to_string()).or_else(libomp);
     words.extend(preloaded.map(|library| format!("LD_PRELOAD={library}")));
     words.extend(program.commands[usize::from(lane.kind == BusyLaneKind::Libomp)].clone());
@@ -202,8 +202,8 @@ mod tests {
             name: "shell",
             commands: [words(text), words(text)],
             settings: vec![],
-            is_small: true,
-            is_of_gcc: false,
+            is_own_program: true,
+            preloads_libomp: false,
         };
         let lanes = plan::lanes(Path::new(""), 1);
         let situation = BusySituation { loops: 1, processes: 2 };

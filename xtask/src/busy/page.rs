@@ -9,8 +9,8 @@ use std::path::Path;
 use std::{fs, io};
 use svg::Chart;
 
-/// At most so many times the better peer, and the best fixed number of workers. A ratio that rounds
-/// to 1.00 is one.
+/// Upper bounds of the two ratios: to the better peer, and to the best fixed number of workers. Half a
+/// unit of the last digit is added for rounding.
 const BOUNDS: [f64; 2] = [1.005, 1.305];
 
 const HEAD: &str = "\
@@ -18,7 +18,7 @@ const HEAD: &str = "\
 
 Written by `cargo xtask bench --busy`, and by `cargo xtask pages` from [all figures](plots/busy.tsv) of its last run. The programs are in
 `benchmarks/busy/busy.c`, `benchmarks/factorizations` and `conformance/programs/numpy_openblas.py`. Each process has a thread for each
-processor; OpenBLAS in the factorizations has one.
+processor, the factorizations two; OpenBLAS in them has one.
 
 A *situation* is what runs beside the program: nothing, endless loops, or further processes of the same program. The figure is the time
 until the last process has ended, in seconds, with its start. Cells are wall time / processor time of all processes, medians of
@@ -72,19 +72,33 @@ fn ratio_words(ratio: Option<statistics::Ratio>, bound: f64) -> String {
     format!("{bold}{}{bold}{}", digits(ratio.median), interval.unwrap_or_default())
 }
 
-fn cells(row: &BusyRow) -> Vec<String> {
+fn cells(row: &BusyRow, lanes: &[BusyLaneKind]) -> Vec<String> {
     let cell = |figure: BusyFigure| format!("{} / {}", digits(figure.wall), digits(figure.processor));
     let of = |series: &super::measure::BusySeries| {
         series.figure().map(cell).or(series.failure.clone()).unwrap_or("-".into())
     };
     let ratios = ratios(row).into_iter().zip(BOUNDS).map(|(ratio, bound)| ratio_words(ratio, bound));
-    row.series.iter().map(of).chain(ratios).collect()
+    let series = |kind: &BusyLaneKind| row.series.iter().find(|series| series.kind == *kind);
+    lanes.iter().map(|kind| series(kind).map_or("-".into(), of)).chain(ratios).collect()
+}
+
+/// The lanes of which a row has a series, each once.
+fn lanes(rows: &[&BusyRow]) -> Vec<BusyLaneKind> {
+    let mut all = vec![];
+    for kind in rows.iter().flat_map(|row| &row.series).map(|series| series.kind) {
+        if !all.contains(&kind) {
+            all.push(kind);
+        }
+    }
+    all
 }
 
 /// A row in one line, for progress.
 pub fn line(row: &BusyRow) -> String {
-    let names = row.series.iter().map(|series| series.kind.name()).chain(["peers".into(), "fixed".into()]);
-    let parts: Vec<String> = names.zip(cells(row)).map(|(name, cell)| format!("{name} {cell}")).collect();
+    let lanes = lanes(std::slice::from_ref(&row));
+    let names = lanes.iter().map(|kind| kind.name()).chain(["peers".into(), "fixed".into()]);
+    let parts: Vec<String> =
+        names.zip(cells(row, &lanes)).map(|(name, cell)| format!("{name} {cell}")).collect();
     format!("{} {}: {}", row.program, row.situation, parts.join("; "))
 }
 
@@ -96,11 +110,13 @@ pub fn tables(rows: &[BusyRow]) -> String {
     for program in programs {
         let own: Vec<&BusyRow> = rows.iter().filter(|row| row.program == program).collect();
         let mut lines = vec![vec!["beside it".to_string()]];
-        lines[0].extend(own[0].series.iter().map(|series| series.kind.name()));
+        let lanes = lanes(&own);
+        lines[0].extend(lanes.iter().map(|kind| kind.name()));
         lines[0].extend(["over the better peer", "over the best number"].map(String::from));
         lines.extend(
-            own.iter()
-                .map(|row| std::iter::once(row.situation.clone()).chain(cells(row)).collect::<Vec<_>>()),
+            own.iter().map(|row| {
+                std::iter::once(row.situation.clone()).chain(cells(row, &lanes)).collect::<Vec<_>>()
+            }),
         );
         let heading = format!("{}{}", program[..1].to_uppercase(), &program[1..]);
         text += &format!("\n\n## {heading}\n\n{}", markdown(&lines).trim_end());

@@ -106,9 +106,9 @@ pub struct BusyProgram {
     /// Further variables.
     pub settings: Vec<(&'static str, String)>,
     /// Is it one of `benchmarks/busy`? It takes less than a second.
-    pub is_small: bool,
+    pub is_own_program: bool,
     /// The one binary is of gcc: libomp is preloaded into it.
-    pub is_of_gcc: bool,
+    pub preloads_libomp: bool,
 }
 
 /// Builds the programs of this benchmark, and the factorizations.
@@ -145,8 +145,8 @@ pub fn programs(builds: &LaneBuilds) -> Vec<BusyProgram> {
         name,
         commands: commands("busy/busy", words),
         settings: vec![],
-        is_small: true,
-        is_of_gcc: false,
+        is_own_program: true,
+        preloads_libomp: false,
     };
     let mut all = vec![
         own("barriers", "barriers 40000"),
@@ -167,8 +167,8 @@ pub fn programs(builds: &LaneBuilds) -> Vec<BusyProgram> {
                 name,
                 commands,
                 settings: one_thread.clone(),
-                is_small: false,
-                is_of_gcc: false,
+                is_own_program: false,
+                preloads_libomp: false,
             });
         }
     }
@@ -181,8 +181,8 @@ pub fn programs(builds: &LaneBuilds) -> Vec<BusyProgram> {
             name: "numpy on OpenBLAS",
             commands: [words.clone(), words],
             settings,
-            is_small: false,
-            is_of_gcc: true,
+            is_own_program: false,
+            preloads_libomp: true,
         });
     }
     all

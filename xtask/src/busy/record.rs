@@ -15,6 +15,10 @@ pub fn write(rows: &[BusyRow], cores: u32) -> String {
     text.push_str("# program\tsituation\tlane\tround\twall_s\tprocessor_s\n");
     for row in rows {
         for series in &row.series {
+            if let Some(failure) = &series.failure {
+                let (program, situation, lane) = (&row.program, &row.situation, series.kind.name());
+                let _ = writeln!(text, "{program}\t{situation}\t{lane}\tfailed\t{failure}\t-");
+            }
             for (round, sample) in series.rounds.iter().enumerate() {
                 if let Some(BusySample { wall, processor }) = sample {
                     let (program, situation, lane) = (&row.program, &row.situation, series.kind.name());
@@ -41,10 +45,7 @@ pub fn read(text: &str) -> Vec<BusyRow> {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();
         let [program, situation, lane, round, wall, processor] = fields[..] else { continue };
-        let numbers = (round.parse::<usize>(), wall.parse(), processor.parse());
-        let (Some(kind), (Ok(round), Ok(wall), Ok(processor))) = (BusyLaneKind::named(lane), numbers) else {
-            continue;
-        };
+        let Some(kind) = BusyLaneKind::named(lane) else { continue };
         let row = match rows.iter().position(|row| row.program == program && row.situation == situation) {
             Some(at) => &mut rows[at],
             None => {
@@ -59,8 +60,14 @@ pub fn read(text: &str) -> Vec<BusyRow> {
                 row.series.last_mut().expect("just pushed")
             }
         };
-        series.rounds.resize(series.rounds.len().max(round), None);
-        series.rounds[round - 1] = Some(BusySample { wall, processor });
+        match (round.parse::<usize>(), wall.parse(), processor.parse()) {
+            (Ok(round @ 1..), Ok(wall), Ok(processor)) => {
+                series.rounds.resize(series.rounds.len().max(round), None);
+                series.rounds[round - 1] = Some(BusySample { wall, processor });
+            }
+            _ if round == "failed" => series.failure = Some(wall.into()),
+            _ => {}
+        }
     }
     rows
 }
@@ -72,8 +79,11 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let sample = |wall| Some(BusySample { wall, processor: 1.5 });
+        let mut failed = BusySeries::new(BusyLaneKind::Libomp, vec![]);
+        failed.failure = Some("exit 1".into());
         let series = [
             BusySeries::new(BusyLaneKind::Libgomp, vec![sample(3.0)]),
+            failed,
             BusySeries::new(BusyLaneKind::Fixed(2), vec![sample(1.0), None, sample(2.0)]),
         ];
         let row = BusyRow { program: "a b".into(), situation: "2 loops".into(), series: series.to_vec() };
@@ -82,7 +92,8 @@ mod tests {
         let read = read(&text);
         assert_eq!(read.len(), 1);
         assert_eq!((&*read[0].program, &*read[0].situation), ("a b", "2 loops"));
-        assert_eq!(read[0].series[1].rounds, series[1].rounds);
+        assert_eq!(read[0].series[1].failure, series[1].failure);
+        assert_eq!(read[0].series[2].rounds, series[2].rounds);
         assert_eq!(write(&read, 2), text);
     }
 }
