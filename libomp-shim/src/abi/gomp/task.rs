@@ -193,26 +193,26 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 ) {
     let here = CurrentThread::get();
     let deferred = may_defer(deferred) && !here.task.flags().has(TaskFlags::FINAL);
-    if copy.is_none() && flags & !UNTIED == 0 && runs_at_once(here, flags, deferred) {
+    let properties = properties(flags).with_if(!deferred, TaskFlags::UNDEFERRED);
+    let priority = if flags & PRIORITY != 0 { priority } else { 0 };
+    let records = here.task.flags().has(TaskFlags::RECORDS);
+    let now =
+        !deferred || task::is_included(here) || !records && task::has_enough(here, properties, priority);
+    if now && copy.is_none() && flags & !UNTIED == 0 {
         // The common case of tasks that are run at once. The rest of this function would have the
         // same effect.
-        let properties = properties(flags).with_if(!deferred, TaskFlags::UNDEFERRED);
         // SAFETY: as for this function.
         return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
     }
-    let properties = properties(flags)
-        .with_if(!deferred, TaskFlags::UNDEFERRED)
-        .with_if(copy.is_some(), TaskFlags::CONSTRUCTED);
-    let priority = if flags & PRIORITY != 0 { priority } else { 0 };
+    let properties = properties.with_if(copy.is_some(), TaskFlags::CONSTRUCTED);
     let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
     // A task that is run here and now can work on the generating task's data. A task with
     // dependences may have to be deferred even in a team of one thread, because of an event.
-    let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
         let now = now
             && flags & DETACH == 0
-            && !here.task.flags().has(TaskFlags::RECORDS)
+            && !records
             && (depend.is_null() || depend::is_satisfied(here, items(depend)));
         if now && copy.is_none() && priority == 0 {
             return run_on_own_data(here, function, data, properties, depend);
@@ -226,14 +226,6 @@ pub unsafe extern "C-unwind" fn GOMP_task(
             }
         }
     }
-}
-
-/// Is a task without further clauses than `untied` run at once?
-#[inline(always)]
-fn runs_at_once(here: CurrentThread, flags: c_uint, deferred: bool) -> bool {
-    !deferred
-        || task::is_included(here)
-        || task::has_enough(here, properties(flags), 0) && !here.task.flags().has(TaskFlags::RECORDS)
 }
 
 /// Runs a task at once that works on the generating task's own data. `depend` is for tools.
