@@ -8,7 +8,7 @@
 //! relinquishes its resources ([`end_unused`]). A context *runs with* a TLS block while the thread
 //! pointer is the block's ([`run_with`]).
 //!
-//! What lives here: the pool of donors, and the change of the thread pointer. Five
+//! What lives here: the pool of donors, and the change of the thread pointer. These
 //! files in `tls_block/` hold parts of it:
 //!
 //! * `record`: the record.
@@ -299,7 +299,7 @@ pub(crate) fn space_per_donor() -> SpaceBesideStack {
     SpaceBesideStack { bytes: donor::address_space(), existing: count() }
 }
 
-/// The number of donors made in this process; a child of a fork starts at zero. Any thread.
+/// The number of donors that exist in this process; a child of a fork starts at zero. Any thread.
 pub fn count() -> usize {
     // ORDERING: Relaxed; a statistic.
     TLS_DONORS.load(Ordering::Relaxed)

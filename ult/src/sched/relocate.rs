@@ -29,8 +29,8 @@ use crate::worker::words::here;
 /// * it would leave its home, and some thread of the process has kernel state of its own, such as a
 ///   signal mask or an affinity: each switch between two threads would set it anew;
 /// * it owns its kernel thread, and the program uses restartable sequences
-///   ([`restartable::leave_unless_used`]);
-/// * it is a ULT for which no TLS block could be borrowed, and runs with that of its worker;
+///   ([`restartable::are_used`]);
+/// * the thread is a ULT that runs with its worker's TLS block, because none could be borrowed;
 /// * no TLS block can be borrowed for the kernel thread that the thread owns, or TLS blocks are not
 ///   used;
 /// * it would leave its home, and a region has met a limit of memory;
@@ -39,8 +39,8 @@ use crate::worker::words::here;
 /// Called in program code. No address of thread-local storage is live across the call.
 pub fn relocate(home: Option<&'static Worker>, target: &'static Worker) -> bool {
     let me = here();
-    let is_bound = |worker: &Worker| worker.is_standing_in() || worker.is_dedicated();
-    if ptr::eq(me, target) || is_bound(me) || is_bound(target) || target.watched.tid() == 0 {
+    let cannot_host = |worker: &Worker| worker.is_standing_in() || worker.is_dedicated();
+    if ptr::eq(me, target) || cannot_host(me) || cannot_host(target) || target.watched.tid() == 0 {
         return false;
     }
     let leaves_home = !home.is_some_and(|home| ptr::eq(target, home));
@@ -54,10 +54,13 @@ pub fn relocate(home: Option<&'static Worker>, target: &'static Worker) -> bool 
     if own.role.tls_block.is_none()
         || own.suspended.has(|entry| entry.role.thread == thread)
         || thread != me.thread() && is_same(own.role.tls_block, own.tls.native)
-        || thread == me.thread() && !(restartable::leave_unless_used() && borrow_from(me, own))
+        || thread == me.thread() && (restartable::are_used() || !borrow_from(me, own))
     {
         enter_program();
         return false;
+    }
+    if thread == me.thread() {
+        restartable::unregister();
     }
     // A wake-up that was prepared before the move may still go to the worker that the thread
     // leaves. The mark stays until a region of the thread ends at its home (`handoff::retire`).

@@ -127,7 +127,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     unsafe {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
-    restartable::leave();
+    restartable::unregister();
     // SAFETY: `StartedDonors` holds both until the donor is no longer expected.
     let (tls_block, births) = unsafe {
         let birth = &*argument.cast::<Birth>();

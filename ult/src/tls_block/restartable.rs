@@ -1,9 +1,9 @@
 //! The area for restartable sequences, which glibc 2.35 and later register for each thread.
 //!
 //! The kernel writes the number of the processor to the area of a kernel thread. `sched_getcpu` reads
-//! it, and so do libraries with data for each processor. Where a thread runs with the TLS block of
-//! another kernel thread, the area of that block is out of date. So it is unregistered and marked
-//! first; readers then ask the kernel.
+//! it, and so do libraries with data for each processor. While a thread runs with the TLS block of
+//! another kernel thread, the number in that block is out of date. So the area is unregistered and
+//! marked before. Readers then ask the kernel.
 //!
 //! What does not live here: who runs with which block ([`super`]).
 
@@ -69,6 +69,17 @@ impl Area {
         self.start.wrapping_add(offset).cast()
     }
 
+    fn is_registered(self) -> bool {
+        // SAFETY: as in `unregister`.
+        unsafe { self.field::<i32>(CPU_ID).read_volatile() != REGISTRATION_FAILED }
+    }
+
+    /// Has the thread begun a sequence since the kernel last interrupted it?
+    fn has_been_used(self) -> bool {
+        // SAFETY: as in `unregister`; the field is aligned.
+        unsafe { self.field::<u64>(LAST_SEQUENCE).read_volatile() != 0 }
+    }
+
     /// Unregisters the area with the size that glibc has used, and marks it. Until glibc 2.39 the
     /// size is 32. Later it is what the kernel offers, at least 32.
     ///
@@ -93,33 +104,22 @@ impl Area {
     }
 }
 
-/// Unregisters the calling thread's area. For a donor, which runs no code of the program before.
-pub(super) fn leave() {
-    if let Some(area) = Area::of_this_thread() {
+/// Unregisters the calling thread's area for good, if it is registered. For a donor, and for a thread
+/// that is about to run elsewhere with its TLS block. The caller runs with the kernel thread's own
+/// block.
+pub(crate) fn unregister() {
+    if let Some(area) = Area::of_this_thread().filter(|area| area.is_registered()) {
         area.unregister();
     }
 }
 
-/// Unregisters the calling thread's area for good, because the thread is about to run elsewhere with
-/// its TLS block. False if the program uses restartable sequences, as far as can be seen: then the
-/// thread must stay where it is. The caller runs with the kernel thread's own TLS block.
-pub(crate) fn leave_unless_used() -> bool {
-    let Some(area) = Area::of_this_thread() else { return true };
-    // SAFETY: as in `unregister`; both fields are aligned.
-    let (cpu, last) = unsafe {
-        (area.field::<i32>(CPU_ID).read_volatile(), area.field::<u64>(LAST_SEQUENCE).read_volatile())
-    };
-    if cpu == REGISTRATION_FAILED {
-        return true;
-    }
-    // ORDERING: Relaxed, both; a flag by itself.
-    if last != 0 {
+/// Does the program use restartable sequences, as far as can be seen? Then a thread must stay on its
+/// kernel thread. The caller runs with the kernel thread's own TLS block.
+pub(crate) fn are_used() -> bool {
+    if Area::of_this_thread().is_some_and(|area| area.is_registered() && area.has_been_used()) {
+        // ORDERING: Relaxed; a flag by itself.
         ARE_USED.store(true, Ordering::Relaxed);
     }
     // ORDERING: as above.
-    if ARE_USED.load(Ordering::Relaxed) {
-        return false;
-    }
-    area.unregister();
-    true
+    ARE_USED.load(Ordering::Relaxed)
 }
