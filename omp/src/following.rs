@@ -21,7 +21,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ult::allotment::attention::{self, ALL_WORKERS, count_away};
-use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active, run_on};
+use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active_worker, run_on};
 use ult::sys::clock;
 use ult::sys::fork::ForkMutex;
 use ult::worker::Worker;
@@ -34,11 +34,11 @@ use crate::{env, root, storage};
 /// Quanta without a shortage after which measuring ends. Chosen: half a second; any value
 /// from 20 to 200 will do.
 const CALM_QUANTA: u32 = 50;
-/// Quanta without a team of the largest size after which the largest one of now counts. Chosen: a
-/// fifth of a second; any value from 5 to 100 will do.
+/// After so many quanta with smaller teams only, the largest of these counts as the largest team.
+/// Chosen: a fifth of a second; any value from 5 to 100 will do.
 const SMALLER_QUANTA: u32 = 20;
-/// If a quantum ends so many microseconds late, no thread has measured meanwhile, and measuring begins
-/// anew. Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
+/// If a quantum ends later than this after it was due, in microseconds, measuring begins anew.
+/// Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
 const STALE_MICROS: u64 = 1_000_000;
 
 /// What is measured. One thread at a time measures.
@@ -46,15 +46,16 @@ static MEASURED: ForkMutex<Option<MeasuredProcess>> = ForkMutex::new(None);
 /// When the quantum is to end, in microseconds; 0 if none has begun.
 static DUE: AtomicU64 = AtomicU64::new(0);
 /// The size of the largest team that was seen in the quantum.
-static LARGEST: AtomicU32 = AtomicU32::new(0);
+static LARGEST_TEAM: AtomicU32 = AtomicU32::new(0);
 
 struct MeasuredProcess {
     allotment: Allotment,
     meter: QuantumMeter,
     /// Quanta in a row without a shortage.
     calm: u32,
-    /// Quanta in a row without a team of the largest size.
+    /// Quanta in a row with smaller teams only, and the size of the largest of these teams.
     smaller: u32,
+    largest_smaller: u32,
 }
 
 /// `thread` is about to wait at a barrier.
@@ -68,8 +69,8 @@ pub fn before_wait(thread: OwnThread) {
 /// Is `thread`, which waits at a barrier, to call [`before_wait`] again? Between two tasks it may
 /// measure, and move. True until it has done so.
 #[inline]
-pub fn is_due(thread: OwnThread) -> bool {
-    attention::needs_attention() && is_due_cold(thread)
+pub fn must_attend(thread: OwnThread) -> bool {
+    attention::needs_attention() && must_attend_cold(thread)
 }
 
 /// A region with this team begins.
@@ -89,11 +90,10 @@ pub fn at_fork(team: &Team) {
 /// plan, so the plan is not read.
 #[inline]
 pub fn between_regions(thread: OwnThread) {
-    if attention::needs_attention()
-        && let Some((epoch, primary)) = thread.own().binding.primary_worker.get()
-        && epoch == thread.seen_epoch.get()
-    {
-        follow(thread, ALL_WORKERS, primary);
+    if attention::needs_attention() {
+        let region = thread.own().binding.primary_worker.get();
+        let primary = region.filter(|(epoch, _)| *epoch == thread.seen_epoch.get());
+        follow(thread, ALL_WORKERS, primary.map(|(_, primary)| primary));
     }
 }
 
@@ -109,26 +109,27 @@ pub fn region_begins(thread: OwnThread) {
 #[cold]
 fn attend(thread: OwnThread) {
     let team = thread.team();
-    let Some(workers) = workers_of(team) else { return };
-    measure(workers);
-    if thread.num() != 0
-        && let Some(primary) = primary_of_movable(team)
-    {
-        follow(thread, workers, primary);
+    let workers = workers_of(team);
+    if let Some(workers) = workers {
+        measure(workers);
+    }
+    if thread.num() != 0 {
+        follow(thread, workers.unwrap_or(ALL_WORKERS), primary_of_movable(team));
     }
 }
 
 #[cold]
-fn is_due_cold(thread: OwnThread) -> bool {
+fn must_attend_cold(thread: OwnThread) -> bool {
     let team = thread.team();
     // ORDERING: Relaxed; see `measure`.
     workers_of(team).is_some() && clock::micros() >= DUE.load(Ordering::Relaxed)
-        || thread.own().binding.followed.get() != attention::running()
+        || thread.own().binding.last_seen_running.get() != attention::running()
             && thread.num() != 0
             && primary_of_movable(team).is_some()
 }
 
-/// On how many workers the team runs if all of them run; `None` if nothing is measured for it.
+/// On how many workers the team runs if none is withdrawn; for a team of ULTs, the number of workers
+/// that the settings give. `None` if nothing is measured for the team.
 fn workers_of(team: &Team) -> Option<u32> {
     match team.kind {
         TeamKind::AssignedWorkers => primary_of_movable(team).map(|_| team.size()),
@@ -155,8 +156,8 @@ fn primary_of_movable(team: &Team) -> Option<&'static Worker> {
 fn measure(workers: u32) {
     // ORDERING: Relaxed, all; measurements. The exchange of `DUE` gives the quantum to one thread,
     // and the lock orders what is decided.
-    if LARGEST.load(Ordering::Relaxed) < workers {
-        LARGEST.fetch_max(workers, Ordering::Relaxed);
+    if LARGEST_TEAM.load(Ordering::Relaxed) < workers {
+        LARGEST_TEAM.fetch_max(workers, Ordering::Relaxed);
     }
     let (now, due) = (clock::micros(), DUE.load(Ordering::Relaxed));
     // ORDERING: as above.
@@ -165,15 +166,17 @@ fn measure(workers: u32) {
     if !mine {
         return;
     }
-    let Some(mut measured) = MEASURED.try_lock() else { return };
-    // ORDERING: as above.
-    let largest = LARGEST.swap(0, Ordering::Relaxed).max(workers);
-    let next = if root::count() == 1 {
-        end_quantum(&mut measured, largest, now > due + STALE_MICROS)
-    } else {
+    let next = MEASURED.try_lock().map_or(now + QUANTUM_MICROS, |mut measured| {
+        // ORDERING: as above.
+        let largest = LARGEST_TEAM.swap(0, Ordering::Relaxed).max(workers);
+        if root::count() == 1 {
+            return end_quantum(&mut measured, largest, now > due + STALE_MICROS);
+        }
+        *measured = None;
         run_on(ALL_WORKERS);
         now + QUANTUM_MICROS
-    };
+    });
+    // The lock is free: the thread that finds the next quantum over can take it.
     // ORDERING: as above.
     DUE.store(next, Ordering::Relaxed);
 }
@@ -200,24 +203,44 @@ impl MeasuredProcess {
     fn new(largest: u32) -> Self {
         let seed = u64::from(std::process::id()) << 8 | u64::from(largest);
         let (allotment, meter) = (Allotment::new(largest, seed), QuantumMeter::begin());
-        Self { allotment, meter, calm: 0, smaller: 0 }
+        Self { allotment, meter, calm: 0, smaller: 0, largest_smaller: 0 }
     }
 
     /// Ends a quantum in which the largest team had `largest` threads. True after a time without a
     /// shortage.
     fn end_quantum(&mut self, largest: u32) -> bool {
-        self.smaller = if largest < self.allotment.most() { self.smaller + 1 } else { 0 };
         let sample = self.meter.end_quantum();
-        if largest > self.allotment.most() || self.smaller > SMALLER_QUANTA {
-            self.allotment.resize(largest);
-        } else {
-            self.allotment.decide(sample);
+        match self.new_most(largest) {
+            Some(most) => self.allotment.resize(most),
+            None => _ = self.allotment.decide(sample),
         }
         let running = self.allotment.running();
-        let all_run = running == self.allotment.most() || !prepare_to_share();
-        run_on(if all_run { ALL_WORKERS } else { running });
+        if running == self.allotment.most() {
+            run_on(ALL_WORKERS);
+        } else if prepare_to_share() {
+            run_on(running);
+        } else {
+            run_on(ALL_WORKERS);
+            *self = Self::new(largest);
+        }
         self.calm = if self.allotment.is_calm() { self.calm + 1 } else { 0 };
-        self.calm > CALM_QUANTA
+        self.calm >= CALM_QUANTA
+    }
+
+    /// The number of all workers from here on, if it changes: the largest team of the quantum had
+    /// `largest` threads.
+    fn new_most(&mut self, largest: u32) -> Option<u32> {
+        let most = self.allotment.most();
+        if largest == most {
+            (self.smaller, self.largest_smaller) = (0, 0);
+            return None;
+        }
+        (self.smaller, self.largest_smaller) = (self.smaller + 1, self.largest_smaller.max(largest));
+        if largest < most && self.smaller < SMALLER_QUANTA {
+            return None;
+        }
+        self.smaller = 0;
+        Some(core::mem::take(&mut self.largest_smaller))
     }
 }
 
@@ -241,23 +264,33 @@ pub unsafe fn forget_after_fork() {
     DUE.store(0, Ordering::Relaxed);
 }
 
-/// Moves the thread to the worker on which it is to run. `primary` is the worker of thread 0. The team
-/// runs on at most `most` workers.
-fn follow(thread: OwnThread, most: u32, primary: &'static Worker) {
-    let followed = thread.own().binding.followed.replace(attention::running());
+/// Moves the thread to the worker on which it is to run. `primary` is the worker of thread 0; `None` if
+/// the thread is to be on its assigned worker. The team runs on at most `team_limit` workers.
+fn follow(thread: OwnThread, team_limit: u32, primary: Option<&'static Worker>) {
+    let running = attention::running();
+    let followed = thread.own().binding.last_seen_running.replace(running);
     let Some(host) = thread.host() else { return };
-    let elsewhere = || active(thread.num(), most, primary);
-    let target = match thread.home() {
+    let target = match (thread.home(), primary) {
         // An isolated worker is for its thread alone.
-        Some(home) if !home.is_withdrawn() || !home.is_shared() => home,
-        None if followed == attention::running() => return,
-        _ => elsewhere(),
-    };
-    if !ptr::eq(target, host) && ult::sched::relocate(thread.home(), target) {
-        thread.note_host(target);
-        if let Some(home) = thread.home() {
-            count_away(ptr::eq(host, home), ptr::eq(target, home));
+        (Some(home), Some(primary)) if home.is_withdrawn() && home.is_shared() => {
+            active_worker(thread.num(), team_limit, primary)
         }
+        (Some(home), _) => home,
+        (None, Some(primary)) if followed != running || host.is_withdrawn() => {
+            active_worker(thread.num(), team_limit, primary)
+        }
+        (None, _) => return,
+    };
+    if ptr::eq(target, host) {
+        return;
+    }
+    // Counted before the move, because the thread may get the target late.
+    let is_home = |worker: &Worker| thread.home().is_none_or(|home| ptr::eq(worker, home));
+    count_away(is_home(host), is_home(target));
+    if ult::sched::relocate(thread.home(), target) {
+        thread.note_host(target);
+    } else {
+        count_away(is_home(target), is_home(host));
     }
 }
 

@@ -119,5 +119,5 @@ pub use run_next::{follow, follow_late, push_ready};
 pub use search::{end_help, help_number, next_in_place};
 pub use throttle::{
     CHILDREN_IN_SMALL_TEAM, CHILDREN_PER_THREAD, DEQUE_TASKS, is_saturated, leave_nothing, make_room,
-    run_all, run_in_place, run_some, stays_saturated, throttle,
+    run_all, run_in_place, run_some, throttle, update_saturated,
 };

@@ -1,25 +1,26 @@
 //! How many workers run: the decision, without its effect.
 //!
-//! A worker that the kernel has put aside makes a whole gang wait. Where other programs want the
-//! processors, fewer workers may do more. Once the workers together wait for processors for an
-//! eighth of a quantum, in two quanta in a row, another number is tried for a few quanta, and kept
-//! if it is worth more.
+//! While the kernel runs another program on a worker's processor, the whole gang waits for that
+//! worker. Where other programs want the processors, fewer workers may do more. Once the workers
+//! together wait for processors for an eighth of a quantum, in two quanta in a row, another number is
+//! tried for a few quanta, and kept if it is worth more.
 //!
-//! *Worth.* A quantum has a *rate*: the time that its workers spend in the program's code, per unit
-//! of time. It has an *efficiency*: the same time, divided by the time in which the running workers
-//! did not wait for a processor. Searching, polling and sleeping lower it. The worth is the product
-//! of both. With independent tasks the efficiency is one, and the rate decides. At barriers fewer
-//! workers have a lower share of the processors, but waste less of it. If each of several processes
-//! decides by the worth, each gives up the processors that it would waste.
+//! *Worth.* A quantum has a *rate*: the workers' time in the program's code, divided by the length of
+//! the quantum. It has an *efficiency*: the workers' time in the program's code, divided by the time
+//! for which they did not wait for a processor. Searching, polling and sleeping lower it. The worth
+//! is the product of both. With independent tasks the efficiency is one, and the rate decides. At
+//! barriers fewer workers have a lower share of the processors, but waste less of it. Several
+//! processes that decide by the worth leave processors to each other.
 //!
 //! *Numbers.* A worker runs whole threads: with 63 workers for 64 threads a barrier comes no
-//! earlier than with 32. So a trial changes the number of threads per worker, by one at first, and
-//! by half after each success. If rounding leaves the number of workers as it is, the number
-//! changes by one.
+//! earlier than with 32. So a trial changes the number of threads per worker, by one at first.
+//! After a success the next step is half of the present threads per worker. If rounding leaves the
+//! number of workers as it is, the number changes by one.
 //!
 //! *Hysteresis.* A vain trial doubles the time until the next one in that direction, up to
-//! [`LONGEST_HOLD_MICROS`]. A trial lasts a sixteenth of the time for which the number had held,
-//! and ends early if it is worth less than half. So the price of being wrong falls with the time in
+//! [`LONGEST_HOLD_MICROS`]. A trial lasts a sixteenth of the time for which the number had held, at
+//! least 3 and at most 12 quanta. It ends early if it is worth less than half of what the old number
+//! was. So the price of being wrong falls with the time in
 //! which nothing changed. If the machine has a processor that is idle, a trial of more workers
 //! comes after four quanta.
 //!
@@ -42,13 +43,13 @@ pub mod attention;
 mod meter;
 pub(crate) mod program_time;
 
-pub use active::{active, run_on};
+pub use active::{active_worker, run_on};
 pub use meter::QuantumMeter;
 
 use crate::sys::random::XorShift;
 
 /// The time of a quantum, in microseconds. Chosen: three time slices of the kernel; with
-/// 5 and 8 ms tasks beside a loop stayed on one worker; any value from 10 ms to 20 ms will do.
+/// 5 and 8 ms, tasks beside a loop stayed on one worker; any value from 10 ms to 20 ms will do.
 pub const QUANTUM_MICROS: u64 = 10_000;
 /// The times, in microseconds, before a trial of fewer workers and of more, while no such trial has
 /// failed. After a success the next trial in that direction may follow at once. Derived: four
@@ -125,8 +126,8 @@ pub struct Allotment {
     /// For how long the number has held, in microseconds.
     held: u64,
     /// By direction: the time between two trials, and the time since the last one.
-    holds: [u64; 2],
-    waited: [u64; 2],
+    trial_intervals: [u64; 2],
+    since_trial: [u64; 2],
     /// Successful trials in a row.
     successes: u32,
     /// Quanta in a row with a shortage.
@@ -135,7 +136,8 @@ pub struct Allotment {
 }
 
 impl Allotment {
-    /// All of `most` workers run; at least 1. `seed` keeps processes from trials at the same time.
+    /// All of `most` workers run; at least 1. With different seeds, processes begin their trials at
+    /// different times.
     #[must_use]
     pub fn new(most: u32, seed: u64) -> Self {
         Self {
@@ -144,8 +146,8 @@ impl Allotment {
             worth: 0.0,
             trial: None,
             held: 0,
-            holds: SHORTEST_HOLDS_MICROS,
-            waited: [SHORTEST_HOLDS_MICROS[0], 0],
+            trial_intervals: SHORTEST_HOLDS_MICROS,
+            since_trial: [SHORTEST_HOLDS_MICROS[0], 0],
             successes: 0,
             short_quanta: 0,
             random: XorShift::seeded(seed),
@@ -197,24 +199,25 @@ impl Allotment {
         let worth = quantum.worth(self.running());
         self.worth = if self.held == 0 { worth } else { (self.worth + worth) / 2.0 };
         self.held += quantum.wall;
-        for waited in &mut self.waited {
-            *waited += quantum.wall;
+        for since_trial in &mut self.since_trial {
+            *since_trial += quantum.wall;
         }
-        let is_due =
-            |direction: TrialDirection| self.waited[direction as usize] >= self.holds[direction as usize];
+        let is_due = |direction: TrialDirection| {
+            self.since_trial[direction as usize] >= self.trial_intervals[direction as usize]
+        };
         // A free processor overrides the time after a failed trial.
         let is_free = quantum.has_idle_processor
-            && self.waited[TrialDirection::Up as usize] >= SHORTEST_HOLDS_MICROS[0];
+            && self.since_trial[TrialDirection::Up as usize] >= SHORTEST_HOLDS_MICROS[0];
         // A program that hardly computes gains nothing.
         let computes = 20 * quantum.useful >= quantum.wall;
         if self.short_quanta >= 2 && computes && self.running() > 1 && is_due(TrialDirection::Down) {
-            self.begin_trial(TrialDirection::Down);
+            self.begin_trial(TrialDirection::Down, quantum.wall);
         } else if self.threads_per_worker > 1 && (is_free || is_due(TrialDirection::Up)) {
-            self.begin_trial(TrialDirection::Up);
+            self.begin_trial(TrialDirection::Up, quantum.wall);
         }
     }
 
-    fn begin_trial(&mut self, direction: TrialDirection) {
+    fn begin_trial(&mut self, direction: TrialDirection, wall: u64) {
         let before = self.threads_per_worker;
         let step = if self.successes == 0 { 1 } else { (before / 2).max(1) };
         let wanted = match direction {
@@ -228,7 +231,7 @@ impl Allotment {
                 if direction == TrialDirection::Down { self.running() - 1 } else { self.running() + 1 };
             self.threads_per_worker = self.most.div_ceil(other);
         }
-        let quanta = (self.held / 16 / QUANTUM_MICROS).clamp(3, MOST_TRIAL_QUANTA);
+        let quanta = (self.held / 16 / wall.max(1)).clamp(3, MOST_TRIAL_QUANTA);
         let sum = QuantumSample { wall: 0, useful: 0, delayed: 0, has_idle_processor: false };
         self.trial = Some(Trial {
             direction,
@@ -261,15 +264,16 @@ impl Allotment {
         if worth >= needed {
             self.worth = worth;
             self.successes += 1;
-            self.holds = SHORTEST_HOLDS_MICROS;
+            self.trial_intervals = SHORTEST_HOLDS_MICROS;
             // The next step in the same direction may follow at once.
-            self.waited = [0; 2];
-            self.waited[at] = SHORTEST_HOLDS_MICROS[at];
+            self.since_trial = [0; 2];
+            self.since_trial[at] = SHORTEST_HOLDS_MICROS[at];
         } else {
             self.threads_per_worker = trial.threads_before;
             self.successes = 0;
-            self.holds[at] = (2 * self.holds[at]).min(LONGEST_HOLD_MICROS) + self.jitter();
-            self.waited[at] = 0;
+            self.trial_intervals[at] =
+                (2 * self.trial_intervals[at]).min(LONGEST_HOLD_MICROS) + self.jitter();
+            self.since_trial[at] = 0;
         }
         self.held = 0;
     }

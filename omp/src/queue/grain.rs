@@ -1,9 +1,10 @@
 //! How long a thread's tasks take: whether they are *short*.
 //!
-//! A thread counts the tasks that it ends, and those that it runs at once. After every
+//! A thread counts the tasks that it ends, and those that it runs at once because other threads have
+//! enough to do. After every
 //! [`TASKS_PER_LOOK`] of them it reads the clock. The time since the last look, divided by their
-//! number, is the mean time of a task. Time without a task counts as well, so a thread that waits
-//! never finds its tasks short. One long task among short ones makes the mean long.
+//! number, is the mean time of a task. Time between tasks counts as well, so a thread that often
+//! waits does not find its tasks short. One long task among short ones makes the mean long.
 //!
 //! What does not live here: what follows from it ([`super::throttle`]).
 
@@ -15,9 +16,9 @@ use ult::sys::arch::ticks;
 /// than a nanosecond, and a change is seen soon; any value from 8 to 64 will do.
 const TASKS_PER_LOOK: u32 = 16;
 
-/// Tasks that take at most this many [`ticks`] on average are short: some three microseconds.
-/// Derived: queueing a task costs a hundred nanoseconds, so it matters below that. A thread without
-/// work waits for one task of this length before another thread sees that it needs some.
+/// Tasks that take at most this many [`ticks`] on average are short: 2 to 8 microseconds by
+/// processor. Derived: queueing a task costs a hundred nanoseconds, which matters little for longer
+/// tasks. An idle thread waits for at most one such task until the owner checks its deque again.
 const SHORT_TICKS: u64 = 8192;
 
 /// What a thread knows of the length of its tasks; own thread only.
@@ -47,8 +48,8 @@ impl Grain {
         self.short.get()
     }
 
-    /// The other threads have taken nearly all tasks of this one. If it was because the latest task
-    /// was long, its tasks are not short any more.
+    /// Called when few tasks are left in the thread's deque. A long latest task may be the reason, so
+    /// the mean is taken again now.
     #[inline]
     pub fn recheck(&self) {
         if self.short.get() && self.tasks.get() != 0 {

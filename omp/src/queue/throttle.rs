@@ -20,12 +20,12 @@ use crate::thread::current::{CurrentThread, OwnThread};
 pub const DEQUE_TASKS: usize = 256;
 
 /// The same number for a thread whose tasks are short ([`super::grain`]), while it runs an explicit
-/// task. Such a task is a part of a recursion: its tasks stand for larger and larger parts of the
-/// work towards the old end of the deque, from which the other threads steal. They find new tasks
-/// there again before they have run these, because the owner checks the deque before each task.
+/// task. Such a task is a part of a recursion. Its oldest queued tasks are the largest parts of the
+/// work, and other threads steal these first. The owner checks the deque before each task, so it
+/// queues new ones before the others have run what they stole.
 /// Measured: a task of `fib` (benchmarks/overheads, 2 threads) took 13 ns with 4, 37 ns with 8 and
 /// 54 ns with 16; any value from 2 to 6 will do.
-pub const SHORT_DEQUE_TASKS: usize = 4;
+pub const DEQUE_OF_SHORT_TASKS: usize = 4;
 
 /// Runs the newest ready tasks of the thread's own deque by plain calls, while the running task
 /// waits for the tasks that satisfy `mine`. `done` returns true when all these tasks are complete.
@@ -71,11 +71,11 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 /// Slows a *producer* down, a task that makes many children, if `task_throttling` is on in
 /// [`env::settings`].
 ///
-/// If the deque of the thread is full ([`DEQUE_TASKS`], or [`SHORT_DEQUE_TASKS`] if its tasks are
-/// short), the producer as a rule runs each new task at once ([`is_saturated`]). It runs some queued
-/// tasks instead in three cases: tasks with a priority are ready, the producer runs on a free agent,
-/// or task-aware MPI is on. With task-aware MPI, a task that waits for a message must be alone on its
-/// stack ([`crate::outside`]).
+/// If the deque of the thread has [`DEQUE_TASKS`], the producer as a rule runs each new task at once
+/// ([`is_saturated`]). If the tasks are short and the producer is explicit, it does so from
+/// [`DEQUE_OF_SHORT_TASKS`] on. With a full deque it runs some queued tasks instead in three cases:
+/// tasks with a priority are ready, the producer runs on a free agent, or task-aware MPI is on. With
+/// task-aware MPI, a task that waits for a message must be alone on its stack ([`crate::outside`]).
 ///
 /// If the deque is not full, the number of incomplete children decides. A producer with too many
 /// children is *held back*: it runs some queued tasks. Then it lets other kernel threads have the
@@ -88,8 +88,8 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
-    if here.thread.own().search.grain.is_short() && here.thread.deque.len() >= SHORT_DEQUE_TASKS {
-        look_at_short(here);
+    if here.thread.own().search.grain.is_short() && here.thread.deque.len() >= DEQUE_OF_SHORT_TASKS {
+        saturate_if_short(here);
     }
     if pending.is_multiple_of(CHILDREN_PER_CHECK) && pending != 0 {
         look_how_many(here);
@@ -103,9 +103,10 @@ pub fn throttle(here: CurrentThread) {
 /// value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
-/// The deque has many tasks, if they are short. From here on each new task is run at once.
+/// The deque holds enough short tasks. If the running task is explicit, each new task is run at once
+/// from here on.
 #[inline(never)]
-fn look_at_short(here: CurrentThread) {
+fn saturate_if_short(here: CurrentThread) {
     if here.task.is_explicit() && may_saturate(here) {
         here.thread.own().search.saturated.set(true);
     }
@@ -139,7 +140,7 @@ fn look_how_many(here: CurrentThread) {
     }
 }
 
-/// Returns true if [`throttle`] has found the deque of the thread full, and [`stays_saturated`] has
+/// Returns true if [`throttle`] has found the deque of the thread full, and [`update_saturated`] has
 /// not returned false since. Then the other threads have enough to do, and the thread runs each new
 /// task at once.
 #[inline(always)]
@@ -148,13 +149,13 @@ pub fn is_saturated(thread: OwnThread) -> bool {
 }
 
 /// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until fewer than
-/// half of [`DEQUE_TASKS`], or of [`SHORT_DEQUE_TASKS`], are in the deque, or until a task with a
+/// half of [`DEQUE_TASKS`], or of [`DEQUE_OF_SHORT_TASKS`], are in the deque, or until a task with a
 /// priority is ready.
 #[inline]
-pub fn stays_saturated(here: CurrentThread) -> bool {
+pub fn update_saturated(here: CurrentThread) -> bool {
     let search = &here.thread.own().search;
     let is_short = search.grain.is_short() && here.task.is_explicit();
-    let enough = if is_short { SHORT_DEQUE_TASKS / 2 } else { DEQUE_TASKS / 2 };
+    let enough = if is_short { DEQUE_OF_SHORT_TASKS / 2 } else { DEQUE_TASKS / 2 };
     let stays = here.thread.deque.len() >= enough && here.thread.team().team_queue().has_nothing_urgent();
     if !stays {
         search.grain.recheck();
@@ -167,7 +168,7 @@ pub fn stays_saturated(here: CurrentThread) -> bool {
 /// it cannot run at once. Otherwise a producer of such tasks would run ahead of the other threads
 /// without bounds.
 pub fn make_room(here: CurrentThread) {
-    if stays_saturated(here) && here.thread.deque.len() >= DEQUE_TASKS / 2 {
+    if update_saturated(here) && here.thread.deque.len() >= DEQUE_TASKS / 2 {
         run_some(here, DEQUE_TASKS / 4);
     }
 }

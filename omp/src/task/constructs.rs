@@ -95,8 +95,11 @@ fn has_enough_for(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool 
         throttle::make_room(here);
         return false;
     }
-    here.thread.own().search.grain.count();
-    throttle::stays_saturated(here)
+    let at_once = throttle::update_saturated(here);
+    if at_once {
+        here.thread.own().search.grain.count(); // a deferred task is counted at its end
+    }
+    at_once
 }
 
 /// Bytes of stack that nested tasks may take in all if each is run at once by the one before,

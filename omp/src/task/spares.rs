@@ -35,8 +35,8 @@ pub(super) fn is_small(payload: usize) -> bool {
 }
 
 /// Keeps the descriptor of a task that has ended and is *as new*, for another task of `thread`.
-/// Returns false if the descriptor is to be freed. A sanitizer sees each block come and go, so none
-/// is kept with a payload while there is one.
+/// Returns false if the descriptor is to be freed. While a sanitizer or a tool
+/// watches, descriptors with a payload are freed, so that it sees the lifetime of each block.
 #[inline(always)]
 pub(super) fn keep(thread: OwnThread, task: &Task) -> bool {
     let payload = task.payload.get();

@@ -88,15 +88,18 @@ pub fn note_quantum() {
     WORDS.measured.store(micros(), Ordering::Relaxed);
 }
 
-/// Ends the attention if no thread measures quanta: for example, the program's teams are of a kind
-/// that stays on its workers.
+/// Makes all workers run, and ends the attention, if no thread measures quanta: for example, the
+/// program's teams are of a kind that stays on its workers. Threads that are away go home first.
 #[cold]
 pub(super) fn end_if_unmeasured() {
     // ORDERING: Relaxed; a thread that measures at this moment finds the attention ended, and begins
     // anew at the next shortage.
     let unmeasured = micros().saturating_sub(WORDS.measured.load(Ordering::Relaxed));
-    if unmeasured > UNMEASURED_MICROS && away() == 0 && running() == ALL_WORKERS {
-        end_attention();
+    if unmeasured > UNMEASURED_MICROS {
+        set_running(ALL_WORKERS);
+        if away() == 0 {
+            end_attention();
+        }
     }
 }
 
@@ -107,7 +110,8 @@ pub fn away() -> u32 {
     WORDS.away.load(Ordering::Relaxed)
 }
 
-/// A thread moves, or leaves its team: was it on its assigned worker before, and is it there then?
+/// A thread moves, or leaves its team: was it on its assigned worker before, and is it there
+/// afterwards?
 pub fn count_away(was_home: bool, is_home: bool) {
     // ORDERING: Relaxed, both; as above.
     match (was_home, is_home) {

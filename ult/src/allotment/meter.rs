@@ -64,8 +64,8 @@ impl QuantumMeter {
             let share = reading.program.saturating_sub(last.program) as f64 / ticks;
             let ran = reading.kernel.ran.saturating_sub(last.kernel.ran) / 1000;
             let delayed = reading.kernel.delayed.saturating_sub(last.kernel.delayed) / 1000;
-            // As a rule the wait for a processor falls into program code. Program code may sleep, so
-            // `ran` is the limit.
+            // A worker usually waits for a processor while it runs program code, so that wait is
+            // subtracted. Program code may sleep as well, so `ran` is the upper bound.
             let useful = ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
             times.push(WorkerTimes { useful, delayed });
             *last = reading;
@@ -93,9 +93,9 @@ struct WorkerTimes {
     delayed: u64,
 }
 
-/// Gangs ran whose threads wait for each other in the program's code. Such a wait looks like work. A
-/// thread is taken to wait for one other thread of its gang: for as long as the other workers waited
-/// for a processor, on the average.
+/// Gangs ran whose threads wait for each other in the program's code. Such a wait looks like work.
+/// Each thread is assumed to have spun for the average time for which the other workers waited for a
+/// processor.
 fn subtract_spins(times: &mut [WorkerTimes], wall: u64) {
     let present = times.iter().filter(|times| times.useful + times.delayed > 0).count() as u64;
     let delayed: u64 = times.iter().map(|times| times.delayed).sum();

@@ -46,7 +46,8 @@ pub(super) fn add(lowest: usize) -> Option<usize> {
     None
 }
 
-/// The number of entries that were ever in use at one time, at least. Any thread.
+/// An upper bound on the number of entries that were ever in use at one time. It never falls. Any
+/// thread.
 pub(super) fn used() -> usize {
     // ORDERING: a number by itself.
     USED.load(Relaxed)

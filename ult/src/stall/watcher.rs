@@ -60,7 +60,7 @@ const LAST_NAP_NANOS: u64 = 16 * QUICK_PERIOD_NANOS;
 const NONE: u32 = 0;
 /// There is no watcher, and a worker that is being started will start it. Derived: below `NAPS`, as
 /// `NONE`.
-const DUE: u32 = 1;
+const LEFT_TO_WORKER: u32 = 1;
 /// The watcher looks again within some 50 us. Derived: below `NAPS`, because no worker need wake
 /// it.
 const AWAKE: u32 = 2;
@@ -150,23 +150,23 @@ pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
 pub fn start_if_needed() -> bool {
     // ORDERING: Relaxed; only `start` acts on it.
     let state = STATE.load(Relaxed);
-    !(state == NONE || state == DUE) || start(state)
+    !(state == NONE || state == LEFT_TO_WORKER) || start(state)
 }
 
-/// If this process has no watcher, the next shared worker of the pool starts it. The caller is about
-/// to start that worker. If it starts none, it calls [`start_if_needed`]. The forking thread then
-/// need not wait for another kernel thread to be made. Any thread.
+/// Leaves the start of the watcher to the next kernel thread of the pool, if this process has no
+/// watcher. Called just before workers are started; if none is started, the caller calls
+/// [`start_if_needed`] afterwards. So the forking thread makes one kernel thread less. Any thread.
 pub fn leave_start_to_worker() {
     // ORDERING: Relaxed; making the worker's kernel thread publishes it.
-    let _ = STATE.compare_exchange(NONE, DUE, Relaxed, Relaxed);
+    let _ = STATE.compare_exchange(NONE, LEFT_TO_WORKER, Relaxed, Relaxed);
 }
 
 /// Starts the watcher if that was left to a worker ([`leave_start_to_worker`]). The caller is the
 /// kernel thread of a worker that has just started.
 pub(crate) fn start_if_due() {
     // ORDERING: Relaxed; see `leave_start_to_worker`.
-    if STATE.load(Relaxed) == DUE {
-        start(DUE);
+    if STATE.load(Relaxed) == LEFT_TO_WORKER {
+        start(LEFT_TO_WORKER);
     }
 }
 
@@ -175,6 +175,7 @@ fn start(state: u32) -> bool {
     // ORDERING: Relaxed; the winner of the exchange starts the watcher, and nothing else depends on
     // it.
     if STATE.compare_exchange(state, AWAKE, Relaxed, Relaxed).is_ok() && !spawn() {
+        // The first scan, which is the watcher's otherwise.
         super::objects::refresh();
         // ORDERING: as above.
         STATE.store(NONE, Relaxed);
@@ -416,7 +417,7 @@ extern "C" fn main(_: *mut c_void) -> *mut c_void {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     leave_the_starters_place();
     ask_for_short_slices();
-    // Here and not at the first fork: the scan takes some 50 us.
+    // On this thread, because it takes some 50 us, which the forking thread would spend otherwise.
     super::objects::refresh();
     watch()
 }

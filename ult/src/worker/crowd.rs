@@ -10,6 +10,7 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::allotment::attention::{ALL_WORKERS, running};
 use crate::gang::eligible;
 use crate::stall::watched::Watched;
 
@@ -99,7 +100,7 @@ impl Worker {
     #[inline]
     pub fn is_withdrawn(&self) -> bool {
         // ORDERING: Relaxed; a hint. Work that it leaves is taken by the worker where it is queued.
-        self.duty.withdrawn.load(Ordering::Relaxed)
+        self.duty.withdrawn.load(Ordering::Relaxed) && running() != ALL_WORKERS
     }
 
     /// Would the worker take a ULT that is queued elsewhere?
@@ -107,13 +108,15 @@ impl Worker {
         !self.is_dedicated() && !self.is_withdrawn()
     }
 
-    /// Withdraws the worker, or ends that. Any thread.
-    pub(crate) fn set_withdrawn(&self, withdrawn: bool) {
+    /// Withdraws the worker, or ends that. Returns whether it was withdrawn. Any thread.
+    pub(crate) fn set_withdrawn(&self, withdrawn: bool) -> bool {
         // ORDERING: Relaxed; as above. Written only if it changes, because idle workers read it.
-        if self.is_withdrawn() != withdrawn {
+        let before = self.duty.withdrawn.load(Ordering::Relaxed);
+        if before != withdrawn {
             // ORDERING: as above.
             self.duty.withdrawn.store(withdrawn, Ordering::Relaxed);
         }
+        before
     }
 
     /// Do assignments run on the kernel thread's own stack? Then this stack is as large as an
