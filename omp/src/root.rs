@@ -100,7 +100,7 @@ fn prepare() {
         preempt: ult::sched::preempt,
         hand_off: ult::sched::hand_off,
         lowest_of_stack: ult::sched::lowest_of_stack,
-        urgent: ult::worker::is_urgent,
+        urgency: ult::worker::wait_urgency,
     });
     ult::fault::set_overflow_hint(
         "a thread or task needs more than it has; set OMP_STACKSIZE (for example OMP_STACKSIZE=64M)",

@@ -45,7 +45,7 @@ pub(crate) mod wake;
 pub(crate) mod words;
 
 pub use crate::pool::program_threads::{on_thread_exit, register_current};
-pub use crowd::is_urgent;
+pub use crowd::wait_urgency;
 pub use record::Worker;
 pub use role::Locals;
 pub use running::{Duty, duty, note_place, runs_with_own_storage, set_duty};

@@ -21,7 +21,8 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         let others = own.suspended.others(own.role.thread, worker.is_standing_in());
         own.search.sync_point = others.sync_point;
         worker.per_switch.urgency.set_running(own.role.tag);
-        worker.per_switch.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
+        let urgent = others.exists && own.suspended.has_urgent(&own.role);
+        worker.per_switch.urgency.set_suspended(urgent, others.are_helpers_of(&own.role));
         worker.set_suspended(others.exists);
         worker.watched.set_region(own.role.region);
         own.search.published = own.suspended.changes();

@@ -36,7 +36,7 @@ use core::{mem, ptr};
 
 use libc::{c_int, ucontext_t};
 
-use super::hooks::{TALLY, count, is_urgent, lowest_of_stack};
+use super::hooks::{TALLY, count, lowest_of_stack, may_wait_for_others};
 use super::interrupted::{self, InterruptedCode};
 use super::signal;
 use super::spin::{self, Motion, StallSample};
@@ -286,7 +286,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         // SAFETY: passed on.
         return unsafe { look_for_others(watched, context) };
     }
-    if !watched.is_user() || !is_urgent(watched) {
+    if !watched.is_user() || !may_wait_for_others(watched) {
         return AlarmFinding::Nothing;
     }
     let mut now = spin::sample(context, watched.switch_count());

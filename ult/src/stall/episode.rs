@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::observer::{self, SchedulerEvent};
 
-use super::hooks::{TALLY, count, hooks, is_urgent};
+use super::hooks::{TALLY, WaitUrgency, count, hooks, urgency};
 use super::signal::{self, SampleVerdict};
 use super::watched::Watched;
 use super::watcher::{Aim, LONGEST_NAP_NANOS, QUICK_PERIOD_NANOS};
@@ -39,10 +39,15 @@ const LONG_PERIOD_NANOS: u64 = 16 * QUICK_PERIOD_NANOS;
 /// Nanoseconds between the first looks in a region that was seen computing, and never waiting.
 /// Derived: 80 short periods, so that such a region gets few signals.
 const COMPUTING_PERIOD_NANOS: u64 = 80 * QUICK_PERIOD_NANOS;
-/// Nanoseconds before the first look at code behind which only younger gangs wait: by the order of
-/// gangs this code does not hold them up. Chosen: long against a spin within a gang; any value from
-/// 1 ms to 4 ms will do.
-const YOUNGER_WAIT_NANOS: u64 = 2_000_000;
+/// Nanoseconds before the first look at code behind which only younger gangs or helpers wait. By the
+/// order of gangs this code does not wait for younger gangs, and it seldom waits for a task. Chosen:
+/// long against a spin within a gang; any value from 1 ms to 4 ms will do.
+const UNHURRIED_WAIT_NANOS: u64 = 2_000_000;
+/// Nanoseconds between looks from which on code that computes is switched out for helpers. The worker
+/// has stood still for twice that time then. Chosen: a task of a tenth of a second ends on its
+/// worker. A task that waits for one that no thread has started is not stuck for long. Any value from
+/// 40 ms to 200 ms will do.
+const HELPERS_PERIOD_NANOS: u64 = 80_000_000;
 /// Number of looks in a row that must agree before the queues are handed off. Chosen: one look may
 /// hit a short pause of the thread; any value from 2 to 4 will do.
 const AGREEING_LOOKS: u32 = 3;
@@ -246,7 +251,12 @@ impl Episode {
 
     fn due_after(&self, watched: &'static Watched) -> u64 {
         let period = if self.soon { QUICK_PERIOD_NANOS } else { self.period };
-        if is_urgent(watched) { period } else { period.max(YOUNGER_WAIT_NANOS) }
+        let may_come_soon = match urgency(watched) {
+            WaitUrgency::Urgent => true,
+            WaitUrgency::Helpers => self.soon || watched.in_known_region(),
+            WaitUrgency::Later => false,
+        };
+        if may_come_soon { period } else { period.max(UNHURRIED_WAIT_NANOS) }
     }
 
     /// Asks the handler at once about a worker that has moved in a region that was seen spinning.
@@ -328,10 +338,17 @@ impl Episode {
         match verdict {
             SampleVerdict::Computes => {
                 regions::remember_computer(region);
-                self.slow_down();
+                self.slow_down(watched);
             }
-            SampleVerdict::Alone => self.slow_down(),
-            SampleVerdict::Elsewhere => self.cannot_interrupt(watched, from, now),
+            SampleVerdict::Alone => self.slow_down(watched),
+            SampleVerdict::Elsewhere => {
+                self.period = (2 * self.period).min(LONG_PERIOD_NANOS.max(self.period));
+                self.cannot_interrupt(watched, from, now);
+                if self.awkward.looks == AGREEING_LOOKS {
+                    // A library computes, as a rule; if it waits, the hand-off comes little later.
+                    regions::remember_computer(region);
+                }
+            }
             SampleVerdict::First | SampleVerdict::Still | SampleVerdict::Spins | SampleVerdict::Overdue => {
                 self.awkward = Run::NONE
             }
@@ -343,9 +360,9 @@ impl Episode {
     /// Doubles the time between looks, so that long computations are interrupted less and less. In
     /// the end they are switched out like spins: a loop that waits in an unknown way cannot hold
     /// its worker for ever.
-    fn slow_down(&mut self) {
+    fn slow_down(&mut self, watched: &'static Watched) {
         self.awkward = Run::NONE;
-        self.period = (2 * self.period).min(LONGEST_NAP_NANOS);
+        self.period = (2 * self.due_after(watched)).min(time_limits(watched).overdue);
     }
 
     fn interrupt(&mut self, watched: &'static Watched, aim: &Aim, now: u64) {
@@ -358,7 +375,7 @@ impl Episode {
         // ORDERING: Relaxed; released by `pending`.
         trap.switch_count.store(self.switch_count, Relaxed);
         // ORDERING: as above.
-        trap.overdue.store(overdue(self.period), Relaxed);
+        trap.overdue.store(time_limits(watched).passed_after(self.period), Relaxed);
         // ORDERING: Relaxed; this thread alone uses the field.
         trap.sent.store(now, Relaxed);
         // ORDERING: Release pairs with the handler's Acquire.
@@ -465,12 +482,32 @@ impl Episode {
     }
 }
 
-/// How a computing context is to be treated once the time between looks has grown to `period`.
-fn overdue(period: u64) -> u32 {
-    match period {
-        LONGEST_NAP_NANOS.. => signal::OVERDUE,
-        LONG_PERIOD_NANOS.. => signal::SUSPECT,
-        _ => 0,
+/// Times between looks, in nanoseconds, from which on code that computes is switched out.
+struct TimeLimits {
+    /// For suspect code.
+    suspect: u64,
+    /// For all code.
+    overdue: u64,
+}
+
+impl TimeLimits {
+    /// Which limit the code has passed once the time between looks has grown to `period`.
+    fn passed_after(&self, period: u64) -> u32 {
+        if period >= self.overdue {
+            signal::OVERDUE
+        } else if period >= self.suspect {
+            signal::SUSPECT
+        } else {
+            0
+        }
+    }
+}
+
+/// The time limits of code behind which the contexts of `watched` wait.
+fn time_limits(watched: &'static Watched) -> TimeLimits {
+    match urgency(watched) {
+        WaitUrgency::Helpers => TimeLimits { suspect: LONGEST_NAP_NANOS, overdue: HELPERS_PERIOD_NANOS },
+        _ => TimeLimits { suspect: LONG_PERIOD_NANOS, overdue: LONGEST_NAP_NANOS },
     }
 }
 

@@ -35,10 +35,22 @@ pub struct Hooks {
     /// that stack. If the result is `None`, the code runs on memory of the program's own, and the
     /// handler does not leave it. Called in the signal handler, on a worker that runs program code.
     pub lowest_of_stack: unsafe fn(&'static Watched, usize) -> Option<usize>,
-    /// Does a context wait behind the worker that its running code may well be waiting for (a
-    /// thread of its own gang)? If not, the monitor takes more time. Called on any thread, also in
-    /// the signal handler.
-    pub urgent: fn(&'static Watched) -> bool,
+    /// How urgent the contexts are that wait behind the worker. Called on any thread, also in the
+    /// signal handler.
+    pub urgency: fn(&'static Watched) -> WaitUrgency,
+}
+
+/// How urgent the contexts are that wait behind a worker's running code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitUrgency {
+    /// One of them goes before the running code, or is of its own gang: the code may well be waiting
+    /// for it.
+    Urgent,
+    /// All of them are *helpers*: they wait at the next barrier of the code's own team. They can only
+    /// run tasks until the code comes to this barrier.
+    Helpers,
+    /// None of them is urgent.
+    Later,
 }
 
 static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new(ptr::null_mut());
@@ -57,9 +69,14 @@ pub(super) fn hooks() -> Option<&'static Hooks> {
     unsafe { hooks.as_ref() }
 }
 
-/// Does a context wait behind `watched` that should not wait for long?
-pub(super) fn is_urgent(watched: &'static Watched) -> bool {
-    hooks().is_none_or(|hooks| (hooks.urgent)(watched))
+/// How urgent the contexts are that wait behind `watched`.
+pub(super) fn urgency(watched: &'static Watched) -> WaitUrgency {
+    hooks().map_or(WaitUrgency::Urgent, |hooks| (hooks.urgency)(watched))
+}
+
+/// May the code of `watched` be waiting for a context that waits behind it?
+pub(super) fn may_wait_for_others(watched: &'static Watched) -> bool {
+    urgency(watched) != WaitUrgency::Later
 }
 
 /// The lowest address of the running context's own stack, if `sp` lies in it. The program's code

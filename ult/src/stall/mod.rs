@@ -67,7 +67,7 @@ pub(crate) mod unwind;
 pub(crate) mod watched;
 pub(crate) mod watcher;
 
-pub use hooks::{Hooks, StallCounters, counters, install};
+pub use hooks::{Hooks, StallCounters, WaitUrgency, counters, install};
 pub use objects::{
     is_program_code, keep_up as keep_up_with_objects, openmp_object_has_allocator,
     refresh as refresh_objects, treat_as_program,

@@ -19,7 +19,7 @@ use core::sync::atomic::{
 
 use super::alarm::Alarm;
 use super::episode::Episode;
-use super::hooks::is_urgent;
+use super::hooks::may_wait_for_others;
 use super::spin::StallSample;
 use super::{regions, signal, watcher};
 use crate::sys::sync::CachePadded;
@@ -407,7 +407,7 @@ impl Watched {
     }
 
     /// Does a suspended thread have a signal to handle?
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         // ORDERING: Relaxed; see `set_wanted`.
         self.wanted.load(Relaxed) != 0
     }
@@ -421,7 +421,7 @@ impl Watched {
     /// Is a spin of the running code more likely than not by now, while a context waits behind it
     /// that should not wait for long?
     pub(super) fn expects_a_spin(&'static self) -> bool {
-        regions::is_known_spinner(self.region()) && !self.alarm.is_running() && is_urgent(self)
+        regions::is_known_spinner(self.region()) && !self.alarm.is_running() && may_wait_for_others(self)
     }
 
     /// The watcher's notes.

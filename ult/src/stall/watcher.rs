@@ -36,7 +36,7 @@ use core::time::Duration;
 use core::{mem, ptr};
 
 use super::episode::Finding;
-use super::hooks::is_urgent;
+use super::hooks::may_wait_for_others;
 use super::signal;
 use super::watched::Watched;
 use crate::sys::{clock, futex, thread};
@@ -292,7 +292,8 @@ fn go_round(aim: &Aim, now: u64) -> Round {
             Finding::Fine => {}
             Finding::Moves => {
                 round.moves = true;
-                round.known |= watched.in_known_region() && !watched.alarm.is_running() && is_urgent(watched);
+                round.known |=
+                    watched.in_known_region() && !watched.alarm.is_running() && may_wait_for_others(watched);
             }
             Finding::Still(due) => round.due = round.due.min(due),
         }

@@ -12,6 +12,7 @@ use core::sync::atomic::Ordering;
 
 use crate::allotment::attention::{ALL_WORKERS, running};
 use crate::gang::eligible;
+use crate::stall::WaitUrgency;
 use crate::stall::watched::Watched;
 
 use super::record::{NO_GROUP, Worker};
@@ -257,13 +258,21 @@ impl Worker {
     }
 }
 
-/// For the stall monitor: does an urgent context or ULT wait behind the running code of the worker
-/// with this record? Any thread, async-signal-safe.
-pub fn is_urgent(watched: &'static Watched) -> bool {
+/// For the stall monitor: how urgent are the contexts and ULTs that wait behind the running code of
+/// the worker with this record? Any thread, async-signal-safe.
+pub fn wait_urgency(watched: &'static Watched) -> WaitUrgency {
     let worker = Worker::of(watched);
-    // ORDERING: Relaxed; see the type.
-    let suspended = worker.per_switch.urgency.suspended.load(Ordering::Relaxed);
-    suspended || !worker.ults.is_empty() || has_urgent_gang(worker)
+    // ORDERING: Relaxed, both; see the type.
+    let urgency = &worker.per_switch.urgency;
+    let (suspended, helpers) =
+        (urgency.suspended.load(Ordering::Relaxed), urgency.helpers.load(Ordering::Relaxed));
+    if helpers && !worker.has_queued() && !watched.is_wanted() {
+        WaitUrgency::Helpers
+    } else if suspended || !worker.ults.is_empty() || has_urgent_gang(worker) {
+        WaitUrgency::Urgent
+    } else {
+        WaitUrgency::Later
+    }
 }
 
 fn has_urgent_gang(worker: &Worker) -> bool {

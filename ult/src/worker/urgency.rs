@@ -23,12 +23,14 @@ pub(crate) struct Urgency {
     id: AtomicI64,
     level: AtomicI32,
     pub(super) suspended: AtomicBool,
+    /// All suspended contexts are helpers, see [`crate::stall::WaitUrgency`].
+    pub(super) helpers: AtomicBool,
 }
 
 impl Urgency {
     pub(crate) const fn new() -> Self {
         let (id, level) = (AtomicI64::new(GangTag::NONE.id), AtomicI32::new(GangTag::NONE.level));
-        Self { id, level, suspended: AtomicBool::new(false) }
+        Self { id, level, suspended: AtomicBool::new(false), helpers: AtomicBool::new(false) }
     }
 
     /// Code of this gang runs from here on.
@@ -47,13 +49,16 @@ impl Urgency {
         }
     }
 
-    /// Notes whether an urgent context is suspended behind the running code.
+    /// Notes whether an urgent context is suspended behind the running code, and whether all that are
+    /// suspended there are helpers.
     #[inline]
-    pub(crate) fn set_suspended(&self, urgent: bool) {
-        // ORDERING: Relaxed; see the type.
-        if self.suspended.load(Ordering::Relaxed) != urgent {
-            // ORDERING: as above.
-            self.suspended.store(urgent, Ordering::Relaxed);
+    pub(crate) fn set_suspended(&self, urgent: bool, helpers: bool) {
+        for (flag, value) in [(&self.suspended, urgent), (&self.helpers, helpers)] {
+            // ORDERING: Relaxed; see the type.
+            if flag.load(Ordering::Relaxed) != value {
+                // ORDERING: as above.
+                flag.store(value, Ordering::Relaxed);
+            }
         }
     }
 

@@ -19,6 +19,18 @@ pub(crate) struct Others {
     /// The synchronization point at which all of these contexts of other threads wait. Null if one
     /// of them waits for something else or is ready, or if there are none.
     pub(crate) sync_point: *const AtomicU32,
+    /// The gang of those that wait at this point.
+    tag: GangTag,
+}
+
+impl Others {
+    const NONE: Others = Others { exists: false, sync_point: core::ptr::null(), tag: GangTag::NONE };
+
+    /// Are there other threads here, and do all of them wait for the team of `running`? A gang's tag
+    /// is that of one region.
+    pub(crate) fn are_helpers_of(&self, running: &Role) -> bool {
+        !self.sync_point.is_null() && self.tag != GangTag::NONE && self.tag == running.tag
+    }
 }
 
 impl SuspendedContexts {
@@ -36,7 +48,7 @@ impl SuspendedContexts {
     /// * This worker stands in for another one (`all`), and the context has a counter of sleepers.
     ///   In this case too, its waker may wake another worker instead of this one.
     pub(crate) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
-        let mut others = Others { exists: false, sync_point: core::ptr::null() };
+        let mut others = Others::NONE;
         for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {
             let unseen = entry.role.away || (all && entry.sleepers.is_some());
             if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
@@ -45,9 +57,9 @@ impl SuspendedContexts {
                     || (others.exists && others.sync_point != sync_point)
                     || entry.is_ready(false)
                 {
-                    return Others { exists: true, sync_point: core::ptr::null() };
+                    return Others { exists: true, ..Others::NONE };
                 }
-                others = Others { exists: true, sync_point };
+                others = Others { exists: true, sync_point, tag: entry.role.tag };
             }
         }
         others

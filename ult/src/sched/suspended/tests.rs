@@ -64,6 +64,27 @@ fn a_sync_point_is_noted_where_all_others_wait_at_it() {
 }
 
 #[test]
+fn helpers_wait_for_the_team_of_the_running_code() {
+    let counter = AtomicU32::new(0);
+    let never = || false;
+    let (tag, other) = (GangTag { id: 7, level: 1 }, GangTag { id: 8, level: 1 });
+    let of = |number, tag| Role { tag, ..role(number) };
+    let mut suspended = SuspendedContexts::new();
+    for number in [2, 3] {
+        let wait = Wait::until(&never).counted_by(&counter).synchronizing_if(true);
+        let ult = ptr::without_provenance_mut(number);
+        suspended.suspend(SuspendedContext::of(ult, of(number, tag), &wait));
+    }
+    let are_helpers = |running: Role| suspended.others(thread(1), false).are_helpers_of(&running);
+    assert!(are_helpers(of(1, tag)));
+    assert!(!are_helpers(of(1, other)), "of another region");
+    assert!(!are_helpers(role(1)), "of no gang");
+    suspended.suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(4), of(4, tag)));
+    assert!(!suspended.others(thread(1), false).are_helpers_of(&of(1, tag)), "one was interrupted");
+    suspended.take_all(ptr::null(), |_| true);
+}
+
+#[test]
 fn one_of_each_sync_point_steals() {
     let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
     let asked = RefCell::new(Vec::new());
