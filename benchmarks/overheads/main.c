@@ -1,8 +1,11 @@
 /* Measures one probe and prints one line.
  *
- *   overheads --probe NAME --threads T [--budget-ms B]     nanoseconds of one construct: least and median of
- * the samples overheads --probe NAME --threads T --count N           runs it N times and says how many
- * constructs that are (for counting instructions) overheads --list names
+ *   overheads --probe NAME --threads T [--budget-ms B] [--samples 1]
+ *       nanoseconds of one construct: least and median of the samples, with --samples 1 each of them
+ *   overheads --probe NAME --threads T --count N
+ *       runs it N times and says how many constructs that are (for counting instructions)
+ *   overheads --list
+ *       names
  *
  * A sample repeats the construct until it takes about a fiftieth of the budget; samples are taken until the
  * budget is spent, at least five of them, or fewer where one takes longer than the budget. */
@@ -21,6 +24,9 @@ static const struct probe *const families[] = {
 };
 
 int team_size = 2;
+
+/* Are all samples printed, in the order in which they were taken? */
+static int shows_samples;
 
 static const struct probe *find(const char *name)
 {
@@ -47,12 +53,25 @@ static double timed(const struct probe *p, long times)
     return now() - start;
 }
 
+/* The least time of five samples; of fewer, once one is below `enough`. A thread that has lost its
+ * processor would otherwise end the calibration after few repetitions, and each sample would show the region
+ * around them. */
+static double least_of_five(const struct probe *p, long times, double enough)
+{
+    double least = timed(p, times);
+    for (int more = 0; more < 4 && least >= enough; ++more) {
+        const double took = timed(p, times);
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
 /* Repetitions that take about `seconds`. */
 static long repetitions(const struct probe *p, double seconds)
 {
     long times = 1;
     double took;
-    while ((took = timed(p, times)) < seconds / 2 && times < 1l << 30)
+    while ((took = least_of_five(p, times, seconds / 2)) < seconds / 2 && times < 1l << 30)
         times = took <= 0 ? times * 8 : (long)((double)times * (seconds / took < 8 ? seconds / took + 1 : 8));
     return times;
 }
@@ -79,6 +98,9 @@ static void measure(const struct probe *p, double budget)
             break;
         samples[count++] = timed(p, times) / constructs * 1e9;
     }
+    if (shows_samples)
+        for (int i = 0; i < count; ++i)
+            printf("# sample\t%.3f\n", samples[i]);
     const double median = median_of(samples, count);
     print(samples[0], median, "ns", count);
 }
@@ -99,13 +121,17 @@ int main(int argc, char **argv)
             budget_ms = atof(value);
         else if (strcmp(option, "--count") == 0)
             count = atol(value);
+        else if (strcmp(option, "--samples") == 0)
+            shows_samples = atoi(value);
         else
             team_size = 0;
     }
     if (at < argc)
         return list();
     if (name == NULL || team_size < 1 || budget_ms <= 0 || count < 0) {
-        fprintf(stderr, "usage: overheads --probe NAME --threads T [--budget-ms B | --count N], or --list\n");
+        fprintf(
+            stderr,
+            "usage: overheads --probe NAME --threads T [--budget-ms B] [--samples 1] [--count N], or --list\n");
         return 2;
     }
     omp_set_dynamic(0);
