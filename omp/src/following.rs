@@ -201,6 +201,7 @@ fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: b
 
 impl MeasuredProcess {
     fn new(largest: u32) -> Self {
+        attention::note_most(largest);
         let seed = u64::from(std::process::id()) << 8 | u64::from(largest);
         let (allotment, meter) = (Allotment::new(largest, seed), QuantumMeter::begin());
         Self { allotment, meter, calm: 0, smaller: 0, largest_smaller: 0 }
@@ -210,8 +211,12 @@ impl MeasuredProcess {
     /// shortage.
     fn end_quantum(&mut self, largest: u32) -> bool {
         let sample = self.meter.end_quantum();
+        attention::count_quantum(sample.wall);
         match self.new_most(largest) {
-            Some(most) => self.allotment.resize(most),
+            Some(most) => {
+                self.allotment.resize(most);
+                attention::note_most(most);
+            }
             None => _ = self.allotment.decide(sample),
         }
         let running = self.allotment.running();

@@ -71,6 +71,19 @@ pub enum SchedulerEvent {
         /// As above.
         watched: usize,
     },
+    /// An OpenMP thread has moved here from the worker with this index, because the number of
+    /// running workers has changed ([`crate::allotment`]).
+    Moves {
+        /// Where it was.
+        from: u32,
+    },
+    /// The number of running workers has changed.
+    RunningWorkers {
+        /// How many run from here on.
+        running: u32,
+        /// How many run if none is withdrawn.
+        most: u32,
+    },
     /// The process is the child of a fork, whose only thread this is. In the C library's handler:
     /// nothing is allocated.
     Forked,

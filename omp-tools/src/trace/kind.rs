@@ -29,6 +29,10 @@ pub enum TraceKind {
     Preempt,
     /// `a`: the monitor's record of a worker whose contexts are taken over.
     HandOff,
+    /// An OpenMP thread has moved here from the worker `small`.
+    Move,
+    /// From here on `small` workers run, of `a`.
+    RunningWorkers,
     /// A region is forked: `a` its team, `b` where ([`super::names`]), `small` the number of
     /// threads.
     RegionBegin,

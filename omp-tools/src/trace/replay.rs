@@ -263,6 +263,17 @@ impl<W: Write> Replay<W> {
                 "steals a thread",
                 &[("victim", ArgumentValue::Number(small.into()))],
             )?,
+            TraceKind::Move => {
+                let from = [("from", ArgumentValue::Number(small.into()))];
+                self.mark(lane, now, "move", "moves here", &from)?;
+            }
+            TraceKind::RunningWorkers => {
+                let numbers = [
+                    ("running", ArgumentValue::Number(small.into())),
+                    ("withdrawn", ArgumentValue::Number(a as i64 - i64::from(small))),
+                ];
+                self.out.counter(0, now, "running workers", &numbers)?;
+            }
             TraceKind::Gang => {
                 let facts = [
                     ("gang", ArgumentValue::Number(a as i64)),

@@ -23,6 +23,10 @@ fn observe(event: SchedulerEvent) {
         SchedulerEvent::Interrupts { watched } => record(TraceKind::Interrupt, 0, watched as u64, 0),
         SchedulerEvent::Preempted => record(TraceKind::Preempt, 0, 0, 0),
         SchedulerEvent::HandsOff { watched } => record(TraceKind::HandOff, 0, watched as u64, 0),
+        SchedulerEvent::Moves { from } => record(TraceKind::Move, from, 0, 0),
+        SchedulerEvent::RunningWorkers { running, most } => {
+            record(TraceKind::RunningWorkers, running, u64::from(most), 0)
+        }
         SchedulerEvent::Forked => forked(),
     }
 }

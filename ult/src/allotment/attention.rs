@@ -7,6 +7,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use crate::observer::{self, SchedulerEvent};
 use crate::sys::clock::micros;
 
 /// All workers run.
@@ -25,6 +26,8 @@ struct AllotmentWords {
     attention: AtomicBool,
     /// How many workers run.
     running: AtomicU32,
+    /// How many workers run if none is withdrawn.
+    most: AtomicU32,
     /// When the last quantum ended, in microseconds.
     measured: AtomicU64,
     /// In the quantum, gangs ran whose threads wait for each other in the program's code.
@@ -33,16 +36,23 @@ struct AllotmentWords {
     away: AtomicU32,
     /// Threads that have moved to another worker, or back.
     moves: AtomicU64,
+    /// How often `running` has changed.
+    changes: AtomicU64,
+    /// The time in which not all workers ran, in microseconds.
+    fewer_micros: AtomicU64,
 }
 
 static WORDS: AllotmentWords = AllotmentWords {
     is_on: AtomicBool::new(false),
     attention: AtomicBool::new(false),
     running: AtomicU32::new(ALL_WORKERS),
+    most: AtomicU32::new(0),
     measured: AtomicU64::new(0),
     gangs_spin: AtomicBool::new(false),
     away: AtomicU32::new(0),
     moves: AtomicU64::new(0),
+    changes: AtomicU64::new(0),
+    fewer_micros: AtomicU64::new(0),
 };
 
 /// From here on the number of workers follows the machine. Any thread.
@@ -133,10 +143,43 @@ pub fn running() -> u32 {
     WORDS.running.load(Ordering::Relaxed)
 }
 
-/// Sets the number that [`running`] returns.
+/// Sets the number that [`running`] returns. If it changes, the change is counted, and the observer
+/// is notified.
 pub(super) fn set_running(workers: u32) {
-    // ORDERING: as above.
-    WORDS.running.store(workers, Ordering::Relaxed);
+    // ORDERING: as above. The exchange shows each change to one thread.
+    if WORDS.running.swap(workers, Ordering::Relaxed) != workers {
+        // ORDERING: Relaxed; the thread that has set it decides the number, too.
+        let most = WORDS.most.load(Ordering::Relaxed);
+        observer::notify(|| SchedulerEvent::RunningWorkers { running: workers.min(most), most });
+        // ORDERING: Relaxed; a statistic.
+        WORDS.changes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// From here on `workers` run if none is withdrawn. For the observer: nothing follows from it.
+pub fn note_most(workers: u32) {
+    // ORDERING: Relaxed; see `set_running`.
+    WORDS.most.store(workers, Ordering::Relaxed);
+}
+
+/// How often the number of running workers has changed.
+pub fn changes() -> u64 {
+    // ORDERING: Relaxed; a statistic.
+    WORDS.changes.load(Ordering::Relaxed)
+}
+
+/// How long fewer than all workers have run, in microseconds: the sum of the measured quanta.
+pub fn fewer_micros() -> u64 {
+    // ORDERING: Relaxed; a statistic.
+    WORDS.fewer_micros.load(Ordering::Relaxed)
+}
+
+/// A quantum of so many microseconds ends in which [`running`] workers ran.
+pub fn count_quantum(micros: u64) {
+    if running() != ALL_WORKERS {
+        // ORDERING: Relaxed; a statistic.
+        WORDS.fewer_micros.fetch_add(micros, Ordering::Relaxed);
+    }
 }
 
 /// How often threads have moved to another worker, or back.
@@ -150,10 +193,47 @@ pub(crate) fn count_move() {
     WORDS.moves.fetch_add(1, Ordering::Relaxed);
 }
 
-/// In the child of a fork, which has one thread.
+/// In the child of a fork, which has one thread. The observer is not notified: it learns of the
+/// fork later.
 pub(super) fn reset_after_fork() {
-    // ORDERING: Relaxed; single-threaded.
+    // ORDERING: Relaxed, both; single-threaded.
     WORDS.away.store(0, Ordering::Relaxed);
-    set_running(ALL_WORKERS);
+    // ORDERING: as above.
+    WORDS.running.store(ALL_WORKERS, Ordering::Relaxed);
     end_attention();
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::observer::Observer;
+
+    static SEEN: Mutex<Vec<(u32, u32)>> = Mutex::new(Vec::new());
+
+    static OBSERVER: Observer = Observer {
+        observe: |event| {
+            if let SchedulerEvent::RunningWorkers { running, most } = event {
+                SEEN.lock().unwrap().push((running, most));
+            }
+        },
+    };
+
+    /// The only test that changes the number, which is one for the process.
+    #[test]
+    fn each_change_of_the_number_is_counted_and_reported_once() {
+        observer::set(Some(&OBSERVER));
+        note_quantum(); // so that no worker of another test ends the attention
+        let (changes_before, time_before) = (changes(), fewer_micros());
+        note_most(4);
+        count_quantum(10_000);
+        for number in [ALL_WORKERS, 2, 2, 1, ALL_WORKERS, ALL_WORKERS] {
+            set_running(number);
+            count_quantum(if number == 2 { 100 } else { 7 });
+        }
+        observer::set(None);
+        assert_eq!(*SEEN.lock().unwrap(), [(2, 4), (1, 4), (4, 4)]);
+        assert_eq!((changes() - changes_before, fewer_micros() - time_before), (3, 207));
+    }
 }

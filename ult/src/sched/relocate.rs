@@ -15,6 +15,7 @@ use super::depart::depart;
 use super::handoff::{borrow_from, return_to};
 use crate::allotment::attention::count_move;
 use crate::kernel_state::thread_state::differ;
+use crate::observer::{self, SchedulerEvent};
 use crate::tls_block::record::is_same;
 use crate::tls_block::restartable;
 use crate::worker::record::Worker;
@@ -74,6 +75,7 @@ pub fn relocate(home: Option<&'static Worker>, target: &'static Worker) -> bool 
     }
     // SAFETY: own kernel thread.
     unsafe { depart(me, target, Vec::new()) };
+    observer::notify(|| SchedulerEvent::Moves { from: me.index() });
     count_move();
     true
 }

@@ -198,3 +198,24 @@ fn tasks_left_out_are_counted_and_stood_for() {
         "{ph:X,tid:0,name:initial task,cat:implicit,ts:1,dur:6,args:{task:1,region:0,thread:0,end:1}}",
     ].map(str::to_owned));
 }
+
+#[test]
+fn running_workers_are_a_counter_and_moves_are_marks() {
+    let lines = replay(
+        2,
+        &[
+            (1, 1000, TraceKind::RunningWorkers, 1, 2, 0),
+            (0, 2000, TraceKind::Move, 1, 0, 0),
+            (0, 3000, TraceKind::RunningWorkers, 2, 2, 0),
+        ],
+    );
+    assert_eq!(
+        lines,
+        [
+            "{ph:C,tid:0,name:running workers,ts:1,args:{running:1,withdrawn:1}}",
+            "{ph:i,tid:0,name:moves here,cat:move,ts:2,s:t,args:{from:1}}",
+            "{ph:C,tid:0,name:running workers,ts:3,args:{running:2,withdrawn:0}}",
+        ]
+        .map(str::to_owned)
+    );
+}
