@@ -38,7 +38,8 @@ OMPX_API void ompx_set_gang_sched(void);
 /* Back to what OMP_GANG_SCHED said (not set: the runtime chooses). */
 OMPX_API void ompx_reset_gang_sched(void);
 
-/* What the runtime has done since the process was started: numbers of events, none ever shrinks. */
+/* What the runtime has done since the process was started: numbers of events, bytes and times, none ever
+ * shrinks. */
 typedef struct ompx_counters_t {
     uint64_t regions;         /* parallel regions forked, those of one thread included */
     uint64_t gangs;           /* regions that were gang-scheduled */
@@ -82,6 +83,8 @@ typedef struct ompx_counters_t {
                                     (docs/arrays.md) */
     uint64_t moves;              /* times that a thread moved to another worker, or back, because the number
                                     of workers follows the processors that the program gets */
+    uint64_t worker_changes;     /* times that the number of running workers has changed for that reason */
+    uint64_t fewer_workers_us;   /* microseconds in which fewer than all workers ran */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how

@@ -50,7 +50,7 @@ module ompx_lib
     type(c_ptr) :: sizes = c_null_ptr
   end type
 
-  ! What the runtime has done since the process was started: numbers of events, none ever shrinks.
+  ! What the runtime has done since the process was started: numbers of events, bytes and times, none ever shrinks.
   type, bind(c) :: ompx_counters_t
     integer(c_int64_t) :: regions = 0         ! parallel regions forked, those of one thread included
     integer(c_int64_t) :: gangs = 0           ! regions that were gang-scheduled
@@ -87,6 +87,8 @@ module ompx_lib
     integer(c_int64_t) :: regions_taken_over = 0 ! those that began on another GPU than the one they waited for, which had nothing to do
     integer(c_int64_t) :: blocks_ahead = 0     ! blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md)
     integer(c_int64_t) :: moves = 0            ! times that a thread moved to another worker, or back (GANGWAY_WORKERS)
+    integer(c_int64_t) :: worker_changes = 0   ! times that the number of running workers has changed (GANGWAY_WORKERS)
+    integer(c_int64_t) :: fewer_workers_us = 0 ! microseconds in which fewer than all workers ran
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).

@@ -38,7 +38,9 @@ static const char *const names[] = {"regions",
                                     "regions_waited",
                                     "regions_taken_over",
                                     "blocks_ahead",
-                                    "moves"};
+                                    "moves",
+                                    "worker_changes",
+                                    "fewer_workers_us"};
 enum { KNOWN = sizeof(ompx_counters_t), COUNTERS = KNOWN / sizeof(uint64_t) };
 
 static ompx_counters_t read_counters(void)

@@ -11,7 +11,7 @@
 //! | `stalls`, `interrupts`, `preemptions`, `hand_offs` | the stall monitor, [`read`] asks it |
 //! | `donors` | [`ult::tls_block`], [`read`] asks it |
 //! | `switches` | the scheduler, [`read`] asks it |
-//! | `moves` | [`ult::allotment`], [`read`] asks it |
+//! | `moves`, `worker_changes`, `fewer_workers_us` | [`ult::allotment`], [`read`] asks it |
 //! | the others | devices of all kinds ([`offload::add_counters`]) |
 //!
 //! What is counted here costs a load and a store: a worker with a small index is the only writer of
@@ -24,6 +24,7 @@
 use core::fmt::Write;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use ult::allotment::attention;
 use ult::worker;
 
 use super::env::Settings;
@@ -156,7 +157,9 @@ pub fn read() -> Counters {
         hand_offs: monitor.hand_offs,
         donors: ult::tls_block::count() as u64,
         switches,
-        moves: ult::allotment::attention::moves(),
+        moves: attention::moves(),
+        worker_changes: attention::changes(),
+        fewer_workers_us: attention::fewer_micros(),
         ..Counters::default()
     };
     offload::add_counters(&mut counters);

@@ -95,4 +95,8 @@ counters! {
     /// Times that a thread moved to another worker, or back, because the number of workers follows the
     /// processors that the program gets.
     moves,
+    /// Times that this number of running workers has changed.
+    worker_changes,
+    /// Microseconds in which fewer than all workers ran.
+    fewer_workers_us,
 }
