@@ -47,9 +47,18 @@ fn environment(settings: &Settings, verbose: bool) -> String {
         let _ = writeln!(text, "  [device] {name}='{value}'");
     }
     if verbose {
+        let _ = writeln!(text, "  [host] workers: {}", workers(settings));
         let _ = writeln!(text, "  [host] thread-local storage: {}", Storage::of(settings));
     }
     text + "OPENMP DISPLAY ENVIRONMENT END\n"
+}
+
+/// How many workers there are, and whether all of them always run.
+fn workers(settings: &Settings) -> String {
+    match settings.scheduling.fixed_workers {
+        Some(number) => format!("{number}, fixed"),
+        None => format!("at most {}, fewer beside other programs", settings.scheduling.workers),
+    }
 }
 
 /// The two lists of `KMP_SETTINGS`: what was set, and what is used.
@@ -123,7 +132,8 @@ mod tests {
         let text = environment(&test_settings(&[("KMP_BLOCKTIME", "7"), ("OMP_NUM_THREADS_DEV", "3")]), true);
         for line in [
             "[host] KMP_BLOCKTIME='7000us'",
-            "[host] GANGWAY_WORKERS='16'",
+            "[host] GANGWAY_WORKERS='auto'",
+            "[host] workers: at most 16, fewer beside other programs",
             "[host] GANGWAY_VICTIM='HYBRID'",
             "[host] GANGWAY_STALL_SIGNAL=''",
             "[host] OMP_GANG_SCHED='AUTO'",
@@ -132,6 +142,8 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
+        let fixed = environment(&test_settings(&[("GANGWAY_WORKERS", "3")]), true);
+        assert!(fixed.contains("GANGWAY_WORKERS='3'\n") && fixed.contains("workers: 3, fixed\n"), "{fixed}");
     }
 
     /// Setting what is displayed changes nothing: every value is one that the parser takes.

@@ -90,7 +90,7 @@ fn prepare() {
     ult::pool::set_idle_spin(parallel::spin_for(settings));
     ult::worker::use_tls_blocks(!matches!(settings.scheduling.tls, Tls::Shared | Tls::Kernel));
     ult::victim::set_default(settings.scheduling.victim);
-    if settings.scheduling.follows {
+    if settings.scheduling.fixed_workers.is_none() {
         ult::allotment::attention::turn_on();
     }
     if let Some(signal) = settings.scheduling.stall_signal {

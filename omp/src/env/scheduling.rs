@@ -16,10 +16,11 @@ settings! {
     pub struct SchedulingSettings read(r, machine: &EnvMachine) {
         /// Kernel threads that run OpenMP threads, at least 1; by default
         /// [`EnvMachine::worker_target`].
-        workers: u32 = by(workers(r, machine)), shown(GANGWAY_WORKERS: plain);
-        /// Does the number of workers that run follow the processors that the program gets? Not if
-        /// the user has chosen a number.
-        follows: bool = by(r.vars.get("GANGWAY_WORKERS").is_none_or(|text| number(text).is_err()));
+        workers: u32 = by(workers(r, machine));
+        /// The number of workers that the user has chosen. With `None`, the number of workers that
+        /// run follows the processors that the program gets.
+        fixed_workers: Option<u32> = by(r.vars.get("GANGWAY_WORKERS").and_then(|text| number(text).ok())),
+            shown(GANGWAY_WORKERS: |fixed: &Option<u32>| fixed.map_or("auto".into(), |fixed| plain(&fixed)));
         /// As in [`Icv::gang`](crate::icv::Icv::gang).
         gang: GangSched = read(OMP_GANG_SCHED, "using auto", gang_sched).or(GangSched::Auto), shown(plain);
         /// Whom a worker without work steals from.
@@ -123,12 +124,22 @@ mod tests {
     #[test]
     fn workers_are_the_default_number_of_threads() {
         let s = good(&[("GANGWAY_WORKERS", "3")]);
-        assert_eq!((s.scheduling.workers, s.scheduling.follows, s.initial.nthreads), (3, false, 3));
-        assert!(good(&[]).scheduling.follows && good(&[("GANGWAY_WORKERS", "Auto")]).scheduling.follows);
+        assert_eq!((s.scheduling.workers, s.initial.nthreads), (3, 3));
         let s = good(&[("GANGWAY_WORKERS", "3"), ("OMP_NUM_THREADS", "5")]);
         assert_eq!((s.scheduling.workers, s.initial.nthreads), (3, 5));
         let (s, lines) = build(&[("GANGWAY_WORKERS", "0")]);
         assert_eq!((s.scheduling.workers, s.initial.nthreads, lines.len()), (16, 16, 1));
-        assert!(s.scheduling.follows);
+    }
+
+    #[test]
+    fn the_display_says_whether_the_number_of_workers_is_fixed() {
+        let cases = [("3", Some(3), "3"), ("", None, "auto"), ("Auto", None, "auto"), ("0", None, "auto")];
+        for (value, fixed, displayed) in cases {
+            let scheduling = build(&[("GANGWAY_WORKERS", value)]).0.scheduling;
+            let mut lines = Vec::new();
+            scheduling.show(&mut lines);
+            assert_eq!(scheduling.fixed_workers, fixed, "{value}");
+            assert!(lines.contains(&("GANGWAY_WORKERS", displayed.into())), "{value}: {lines:?}");
+        }
     }
 }
