@@ -16,7 +16,7 @@ pub struct Advice {
 
 /// All that there is to say.
 pub fn of(summary: &Summary) -> Vec<Advice> {
-    let rules: [fn(&Summary) -> Option<Advice>; 15] = [
+    let rules: [fn(&Summary) -> Option<Advice>; 16] = [
         lost,
         left_out,
         clocks,
@@ -30,6 +30,7 @@ pub fn of(summary: &Summary) -> Vec<Advice> {
         messages,
         stalls,
         no_processor,
+        fewer_workers,
         short_regions,
         one_producer,
     ];
@@ -206,6 +207,25 @@ fn no_processor(summary: &Summary) -> Option<Advice> {
     (share > 0.05).then_some(Advice { weight: share, text })
 }
 
+/// The number of running workers followed the processors that the program got.
+fn fewer_workers(summary: &Summary) -> Option<Advice> {
+    let fewer = summary.fewer_workers?;
+    let running = match fewer.least == fewer.most {
+        true => fewer.least.to_string(),
+        false => format!("{} to {}", fewer.least, fewer.most),
+    };
+    let text = format!(
+        "For {} of {} other programs took processors, and the threads{} ran on {running} of {} workers ({} move{}).",
+        time(fewer.time),
+        time(summary.length),
+        if summary.ranks > 1 { " of one rank" } else { "" },
+        fewer.all,
+        fewer.moves,
+        if fewer.moves == 1 { "" } else { "s" }
+    );
+    Some(Advice { weight: (fewer.withdrawn_time / summary.all().max(1e-9)).min(1.0), text })
+}
+
 /// A region that is entered often, for short.
 fn short_regions(summary: &Summary) -> Option<Advice> {
     let is_short = |row: &&SummaryRow| row.count >= 200 && row.mean() < 20.0;
@@ -238,6 +258,7 @@ fn one_producer(summary: &Summary) -> Option<Advice> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::workers::FewerWorkers;
     use super::*;
 
     /// Of two lanes that worked for 1000 us each, less what the kinds took.
@@ -389,6 +410,21 @@ mod tests {
         let busy =
             Summary { path: 990.0, parallelism: 1.0, ..summary(&[(LaneActivity::NoProcessor, 300.0)]) };
         says(&busy, &["no processor 30 % of the time", "other programs"]);
+    }
+
+    #[test]
+    fn times_with_fewer_workers_are_said() {
+        let fewer = FewerWorkers { time: 400.0, withdrawn_time: 400.0, least: 1, most: 1, all: 2, moves: 12 };
+        let one = Summary { fewer_workers: Some(fewer), ..summary(&[]) };
+        says(
+            &one,
+            &[
+                "For 400.0 us of 1.0 ms other programs took processors, and the threads ran on 1 of 2 workers (12 moves).",
+            ],
+        );
+        let fewer = FewerWorkers { most: 3, all: 4, moves: 1, ..fewer };
+        let some = Summary { fewer_workers: Some(fewer), ranks: 2, one_clock: true, ..summary(&[]) };
+        says(&some, &["the threads of one rank ran on 1 to 3 of 4 workers (1 move)."]);
     }
 
     #[test]

@@ -74,9 +74,18 @@ mod tests {
         "4294967295.5",
         "7",
     ];
-    const NAMES: [&str; 8] =
-        ["barrier", "taskwait", "taskgroup", "dependence", "lock", "f", "\\u001b[2J", "</script>"];
-    const CATEGORIES: [&str; 12] = [
+    const NAMES: [&str; 9] = [
+        "barrier",
+        "taskwait",
+        "taskgroup",
+        "dependence",
+        "lock",
+        "running workers",
+        "f",
+        "\\u001b[2J",
+        "</script>",
+    ];
+    const CATEGORIES: [&str; 13] = [
         "task",
         "implicit",
         "region",
@@ -88,9 +97,10 @@ mod tests {
         "stall",
         "steal",
         "gang",
+        "move",
         "dependence",
     ];
-    const ARGUMENTS: [&str; 16] = [
+    const ARGUMENTS: [&str; 18] = [
         "task",
         "parent",
         "created",
@@ -106,6 +116,8 @@ mod tests {
         "tasks",
         "from",
         "to",
+        "running",
+        "withdrawn",
         "name",
     ];
 

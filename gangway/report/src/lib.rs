@@ -4,6 +4,7 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `members`, `trace` | the file, and whether it is one |
+//! | `workers` | times in which fewer than all workers ran |
 //! | `ranks` | several files as one |
 //! | `timeline` | what each lane does at each time |
 //! | `path` | the critical path |
@@ -27,6 +28,7 @@ mod ranks;
 mod summary;
 mod timeline;
 mod trace;
+mod workers;
 
 use ranks::MergedTraces;
 pub use ranks::{in_order, names};

@@ -64,6 +64,7 @@ impl MergedTraces {
             ..gang
         }));
         into.lanes.extend(trace.lanes);
+        into.fewer_workers.extend(trace.fewer_workers);
         if into.program.is_empty() {
             into.program = trace.program;
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::path::CriticalPath;
 use super::timeline::{LaneActivity, Timeline};
 use super::trace::{Category, Trace};
+use super::workers::FewerWorkers;
 
 /// Classes of lengths: powers of two from 2^-4 us (64 ns) up.
 pub const CLASSES: usize = 32;
@@ -69,6 +70,8 @@ pub struct Summary {
     pub parallelism_at_least: f64,
     /// What is on the critical path, the longest first.
     pub on_path: Vec<(String, f64)>,
+    /// The process of which fewer than all workers ran, for the longest time if there are several.
+    pub fewer_workers: Option<FewerWorkers>,
     pub lost: u64,
     /// Tasks that were left out. Where there are any, counts of tasks by function and length are
     /// estimates, and only bounds of the critical path are known.
@@ -89,6 +92,7 @@ impl Summary {
             path_at_most: path.upper_bound,
             parallelism: path.parallelism(),
             parallelism_at_least: path.parallelism_at_least(),
+            fewer_workers: trace.fewer_workers.iter().copied().max_by(|a, b| a.time.total_cmp(&b.time)),
             ..Self::default()
         };
         summary.lanes = timeline.lanes.iter().map(|stretches| by_kind(stretches)).collect();
@@ -110,7 +114,8 @@ impl Summary {
             .flat_map(|row| [row.total, row.longest, row.mean(), row.threads, row.barriers]);
         let gangs = self.gangs.iter().flat_map(|gang| [gang.queued, gang.begin, gang.end]);
         let path = [self.path, self.path_at_most, self.parallelism, self.parallelism_at_least];
-        let alone = [self.length, self.all()].into_iter().chain(path);
+        let workers = self.fewer_workers.iter().flat_map(|fewer| [fewer.time, fewer.withdrawn_time]);
+        let alone = [self.length, self.all()].into_iter().chain(path).chain(workers);
         let mut all = self
             .lanes
             .iter()

@@ -11,6 +11,7 @@ use std::fmt;
 use serde_core::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::members::{MemberValue, Members};
+use super::workers::{FewerWorkers, WorkerChange, WorkerEvents};
 
 /// What is wrong.
 type Result<T> = std::result::Result<T, String>;
@@ -136,6 +137,8 @@ pub struct Trace {
     pub(crate) gangs: Vec<TraceGang>,
     /// Counters: name, and values over time.
     pub(crate) counters: Vec<(String, Vec<(f64, f64)>)>,
+    /// The processes of which fewer than all workers ran for some time.
+    pub(crate) fewer_workers: Vec<FewerWorkers>,
     pub(crate) program: String,
     pub(crate) lost: u64,
     /// Tasks that were made, and those of them that were left out.
@@ -220,6 +223,9 @@ struct Builder {
     lanes: HashMap<(i64, i64), usize>,
     arrows: HashMap<(String, i64), (u32, u32)>,
     counters: HashMap<String, usize>,
+    workers: WorkerEvents,
+    /// The last time of all.
+    end: f64,
     /// By process and lane.
     many: Vec<((i64, i64), Many)>,
 }
@@ -336,6 +342,7 @@ impl Builder {
         if at > LATEST {
             return Err(format!("a time that is too large: {}", event.short()));
         }
+        self.end = self.end.max(at);
         match phase {
             "X" => self.slice(event, at, name),
             "i" | "I" => self.instant(event, at, name),
@@ -381,6 +388,7 @@ impl Builder {
         if begin + length > LATEST {
             return Err(format!("a time that is too large: {}", event.short()));
         }
+        self.end = self.end.max(begin + length);
         let lane = self.lane(event)?;
         let made = event.argument("parent").map(|parent| Made {
             parent: id(parent),
@@ -422,6 +430,7 @@ impl Builder {
         match event.category() {
             "stall" => self.trace.lanes[lane].stalls.push((at, name.to_owned())),
             "steal" => self.trace.lanes[lane].steals.push((at, lane_number(number("victim")))),
+            "move" => self.workers.thread_moves(event.number("pid")? as i64),
             "gang" => self.trace.gangs.push(TraceGang {
                 id: gang_id(number("gang")),
                 level: number("level") as i64,
@@ -456,6 +465,10 @@ impl Builder {
         let Some(value) = values.first().and_then(MemberValue::number) else {
             return Err(format!("a counter without a number: {}", event.short()));
         };
+        if let ("running workers", Some(withdrawn)) = (name, values.number("withdrawn")) {
+            let change = WorkerChange { at, running: count(value), withdrawn: count(withdrawn) };
+            self.workers.change(event.number("pid")? as i64, change);
+        }
         let counters = &mut self.trace.counters;
         let index = *self.counters.entry(name.to_owned()).or_insert_with(|| {
             counters.push((name.to_owned(), Vec::new()));
@@ -489,6 +502,7 @@ impl Builder {
         }
         // An arrow to a task that had not begun at the end has no head.
         self.trace.lanes.sort_by_key(|lane| lane.number);
+        self.trace.fewer_workers = self.workers.finish(self.end);
         Ok(self.trace)
     }
 }
@@ -549,6 +563,18 @@ pub mod tests {
             (vec![(3, 4)], 5, 1)
         );
         assert_eq!(trace.counters[0].1, [(4.0, 7.0)]);
+    }
+
+    #[test]
+    fn the_number_of_running_workers_is_read() {
+        let trace = read(&file(&[
+            "'ph':'C','tid':0,'name':'running workers','ts':4,'args':{'running':1,'withdrawn':1}",
+            "'ph':'i','tid':0,'name':'moves here','cat':'move','ts':5,'s':'t','args':{'from':1}",
+            "'ph':'X','tid':0,'name':'f','cat':'task','ts':1,'dur':9",
+        ]))
+        .unwrap();
+        let expected = FewerWorkers { time: 6.0, withdrawn_time: 6.0, least: 1, most: 1, all: 2, moves: 1 };
+        assert_eq!(trace.fewer_workers, [expected]);
     }
 
     #[test]
