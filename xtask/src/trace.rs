@@ -45,6 +45,7 @@ pub fn run(places: &Workspace, library: &Path, report: &mut Report) {
         bench.exits(compiler, report);
     }
     bench.starved(report);
+    bench.running_workers(report);
     bench.ranks(report);
     bench.cholesky(report);
     bench.many(report);
@@ -109,7 +110,10 @@ impl Bench<'_> {
         }
         let program = self.file(&format!("{source}-{compiler}")).display().to_string();
         let source = self.places.root.join(format!("conformance/trace/{source}.c")).display().to_string();
-        let words = [compiler, "-O1", "-g", "-fopenmp", "-o", &program, &source].map(str::to_string);
+        let include = |folder: &str| format!("-I{}", self.places.root.join(folder).display());
+        let (ours, tests) = (include("include"), include("abi-tests/include"));
+        let words = [compiler, "-O1", "-g", "-fopenmp", &ours, &tests, "-o", &program, &source];
+        let words = words.map(str::to_string);
         if let Some(problem) = exec::run(&words, &[], &self.directory, 60).problem {
             report.fail(name, &format!("does not compile: {problem}"));
             return None;

@@ -1,5 +1,5 @@
-//! The trace of two workers that have one processor: whether it tells work from waiting for that
-//! processor.
+//! Traces of workers that share processors: whether they tell work from waiting for a processor,
+//! and whether they show how many workers run beside other programs.
 
 use std::path::Path;
 
@@ -24,6 +24,44 @@ impl Bench<'_> {
         }
         let Some(program) = self.built("starved", "gcc", name, report) else { return };
         report.check(name, self.starved_problem(&program).err().into_iter().collect());
+    }
+
+    /// Beside programs that compute, the number of running workers changes.
+    pub(super) fn running_workers(&self, report: &mut Report) {
+        let name = "trace of running workers beside other programs";
+        let processors = allowed_processors();
+        let [first, second, ..] = processors[..] else {
+            return report.skip(name, "with one processor there is one worker");
+        };
+        // A cgroup may allow less time than its processors have.
+        if std::thread::available_parallelism().is_ok_and(|workers| workers.get() < 2) {
+            return report.skip(name, "with the time of one processor there is one worker");
+        }
+        if !Path::new(SCHEDSTAT).exists() {
+            return report.skip(name, "this kernel does not count how long threads wait for a processor");
+        }
+        let Some(program) = self.built("running_workers", "gcc", name, report) else { return };
+        let words = ["taskset", "-c", &format!("{first},{second}"), &program].map(str::to_owned);
+        report.check(name, self.running_workers_problem(&words).err().into_iter().collect());
+    }
+
+    /// The counter shows numbers of both workers, and the report says what they mean.
+    fn running_workers_problem(&self, words: &[String]) -> Result<(), String> {
+        let file = self.file("running_workers.json");
+        let trace = self.recorded(words, &file, &[])?;
+        let numbers: Vec<(u64, u64)> = trace.lines().filter_map(running_workers).collect();
+        let are_of_two = numbers.iter().all(|(running, withdrawn)| *running >= 1 && running + withdrawn == 2);
+        if numbers.first() != Some(&(1, 1)) || !are_of_two {
+            return Err(format!("numbers of running and withdrawn workers, of two: {numbers:?}"));
+        }
+        if !trace.contains("\"cat\":\"move\"") {
+            return Err("no move of a thread is marked".into());
+        }
+        let said = self.report(&file)?;
+        match said.contains("other programs took processors, and the threads ran on 1 of 2 workers (") {
+            true => Ok(()),
+            false => Err(format!("the report says nothing of it: {said}")),
+        }
     }
 
     fn starved_problem(&self, program: &str) -> Result<(), String> {
@@ -51,6 +89,10 @@ impl Bench<'_> {
                 tasks.len()
             ));
         }
+        // `GANGWAY_WORKERS` fixes the number.
+        if trace.lines().any(|line| running_workers(line).is_some()) {
+            return Err("the number of running workers has changed".into());
+        }
         let said = self.report(&file)?;
         match said.contains("have no processor") {
             true => Ok(()),
@@ -61,7 +103,50 @@ impl Bench<'_> {
 
 /// The number of a processor that this process may use.
 fn first_processor() -> String {
+    allowed_processors().first().unwrap_or(&0).to_string()
+}
+
+/// The processors that this process may use.
+fn allowed_processors() -> Vec<u32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    list.unwrap_or("0").trim().split([',', '-']).next().unwrap_or("0").to_owned()
+    list.map(processors).unwrap_or_default()
+}
+
+/// The processors of the kernel's list.
+fn processors(list: &str) -> Vec<u32> {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    list.trim().split(',').filter_map(range).flatten().collect()
+}
+
+/// The numbers of running and of withdrawn workers, if the line says how many run from then on.
+fn running_workers(line: &str) -> Option<(u64, u64)> {
+    let (_, values) = line.split_once("\"name\":\"running workers\"")?;
+    let number = |name: &str| {
+        let (_, rest) = values.split_once(&format!("\"{name}\":"))?;
+        rest[..rest.find([',', '}'])?].parse().ok()
+    };
+    Some((number("running")?, number("withdrawn")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{processors, running_workers};
+
+    #[test]
+    fn ranges_of_processors_are_spelled_out() {
+        assert_eq!(processors("\t0-2,5,7-8\n"), [0, 1, 2, 5, 7, 8]);
+        assert_eq!(processors("3"), [3]);
+        assert_eq!(processors(""), []);
+    }
+
+    #[test]
+    fn numbers_of_workers_are_read() {
+        let line = r#"{"ph":"C","pid":7,"tid":0,"name":"running workers","ts":1,"args":{"running":1,"withdrawn":3}},"#;
+        assert_eq!(running_workers(line), Some((1, 3)));
+        assert_eq!(running_workers(&line.replace("running workers", "ready tasks of 0")), None);
+    }
 }
