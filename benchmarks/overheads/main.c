@@ -19,8 +19,8 @@
 enum { MOST_SAMPLES = 2000, LEAST_SAMPLES = 5 };
 
 static const struct probe *const families[] = {
-    fork_join_probes,  worksharing_probes, nested_probes,  task_probes,
-    dependence_probes, lock_probes,        process_probes,
+    fork_join_probes,  worksharing_probes, nested_probes,  task_probes,   task_processor_probes,
+    dependence_probes, lock_probes,        process_probes, replay_probes, hand_over_probes,
 };
 
 int team_size = 2;

@@ -19,7 +19,8 @@ struct probe {
 
 /* Lists, each ended by a probe without a name. */
 extern const struct probe fork_join_probes[], worksharing_probes[], nested_probes[], task_probes[],
-    dependence_probes[], lock_probes[], process_probes[];
+    task_processor_probes[], dependence_probes[], lock_probes[], process_probes[], replay_probes[],
+    hand_over_probes[];
 
 /* Threads of a team, as asked for by --threads. */
 extern int team_size;
@@ -45,6 +46,9 @@ _Noreturn void wrong(const char *what);
 
 /* Seconds of a steady clock. */
 double now(void);
+
+/* Seconds of processor time that all threads of the process have used. */
+double processor_seconds(void);
 
 /* The middle of `count` values, which it sorts. */
 double median_of(double *values, int count);

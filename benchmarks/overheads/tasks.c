@@ -11,7 +11,9 @@ enum {
     GROUP = 8,
     FIB = 20,
     FIB_TASKS = 21890,
-    FIB_VALUE = 6765
+    FIB_VALUE = 6765,
+    FIB_SAMPLES = 30,
+    FIBS_OF_A_SAMPLE = 3
 };
 
 static const double body_us = 1;
@@ -114,6 +116,20 @@ static void fib_20(long times)
     }
 }
 
+/* Nanoseconds of processor time for one task, whichever thread used it: a thread that polls counts. */
+static double fib_processor(double *median)
+{
+    double samples[FIB_SAMPLES];
+    fib_20(1);
+    for (int i = 0; i < FIB_SAMPLES; ++i) {
+        const double used = processor_seconds();
+        fib_20(FIBS_OF_A_SAMPLE);
+        samples[i] = (processor_seconds() - used) * 1e9 / ((double)FIBS_OF_A_SAMPLE * FIB_TASKS);
+    }
+    *median = median_of(samples, FIB_SAMPLES);
+    return samples[0];
+}
+
 static void taskloop(long times)
 {
     for (long i = 0; i < times; ++i) {
@@ -158,5 +174,10 @@ const struct probe task_probes[] = {
     {"taskloop", taskloop, TASKS, 0, 0, 0},
     {"taskloop_work", taskloop_work, WORK_TASKS, 0, 0, 0},
     {"taskyield", taskyield, PAIRS, 0, 0, 0},
+    {0, 0, 0, 0, 0, 0},
+};
+
+const struct probe task_processor_probes[] = {
+    {"fib_processor", 0, 0, 0, fib_processor, "ns"},
     {0, 0, 0, 0, 0, 0},
 };

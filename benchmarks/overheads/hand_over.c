@@ -1,0 +1,180 @@
+/* How long a successor waits: nanoseconds from the end of its predecessor's body to the begin of
+ * its own.
+ *
+ * All tasks of a round are made before the first may begin, so that making them is not in the
+ * figure. There are fewer than runtimes throttle at: libgomp runs new tasks at once from 64 for
+ * each thread. */
+#define _GNU_SOURCE
+#include "probe.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdlib.h>
+
+enum { LINKS = 48, PAIRS = 24, ROUNDS = 200, CLOCK_TRIALS = 200, MOST = ROUNDS * LINKS };
+
+/* Bodies of the producers and the consumers: a consumer has ended long before the next producer
+ * has. */
+static const double produce_us = 3, consume_us = 0.5;
+
+#if defined __x86_64__
+/* Ticks of the time-stamp counter: behind what stands before it, before what follows. */
+static long stamp(void)
+{
+    unsigned processor;
+    const unsigned long ticks = __builtin_ia32_rdtscp(&processor);
+    __builtin_ia32_lfence();
+    return (long)ticks;
+}
+#else
+static long stamp(void)
+{
+    return (long)(now() * 1e9);
+}
+#endif
+
+static double ns_per_tick;
+/* Of two stamps after each other. */
+static long stamp_ticks = 1l << 40;
+
+static void calibrate(void)
+{
+    const double start = now();
+    const long first = stamp();
+    while (now() - start < 2e-3)
+        ;
+    ns_per_tick = (now() - start) * 1e9 / (double)(stamp() - first);
+    for (int i = 0; i < CLOCK_TRIALS; ++i) {
+        const long before = stamp(), took = stamp() - before;
+        if (took < stamp_ticks)
+            stamp_ticks = took;
+    }
+}
+
+/* A task as it ran, on a line of its own. */
+static struct run {
+    long begin, end;
+    int thread;
+    char pad[44];
+} produced[LINKS], consumed[PAIRS];
+
+static int is_open;
+
+/* The first task of a chain: it waits until all tasks are made. A thread that has lost its
+ * processor is let through. */
+static void gate(void)
+{
+    for (long looks = 1; !__atomic_load_n(&is_open, __ATOMIC_ACQUIRE); ++looks)
+        if (looks % 1000 == 0)
+            sched_yield();
+}
+
+static double waits[MOST];
+
+static double waited(const struct run *before, const struct run *after)
+{
+    const long ticks = after->begin - before->end - stamp_ticks;
+    return ticks > 0 ? (double)ticks * ns_per_tick : 0;
+}
+
+static double chain(double *median)
+{
+    int count = 0, next = 0;
+    calibrate();
+    for (int round = 0; round < ROUNDS; ++round) {
+        next = 0;
+        is_open = team_size == 1;
+#pragma omp parallel
+#pragma omp single
+        {
+            for (int i = 0; i < LINKS; ++i) {
+#pragma omp task shared(next, is_open) firstprivate(i) depend(inout : next)
+                {
+                    produced[i].begin = stamp();
+                    if (i == 0)
+                        gate();
+                    if (next++ != i)
+                        wrong("a successor began before its predecessor");
+                    produced[i].end = stamp();
+                }
+            }
+            __atomic_store_n(&is_open, 1, __ATOMIC_RELEASE);
+        }
+        if (next != LINKS)
+            wrong("a link was lost");
+        for (int i = 1; i < LINKS; ++i)
+            waits[count++] = waited(&produced[i - 1], &produced[i]);
+    }
+    *median = median_of(waits, count);
+    return waits[0];
+}
+
+/* The wait of `after`, a successor of producer `i`, if another thread has run it that was idle
+ * before. */
+static int count_hand_over(int count, int i, const struct run *after)
+{
+    const int is_kept = i > 0 && consumed[i - 1].end > produced[i].end;
+    if (after->thread != produced[i].thread && !is_kept)
+        waits[count++] = waited(&produced[i], after);
+    return count;
+}
+
+/* One thread produces, the other one consumes. A producer has two successors, the next producer and
+ * its
+ * consumer: its thread goes on with one of them, and the other one goes to another thread. That one
+ * counts.
+ */
+static double producer_consumer(double *median)
+{
+    static long items[PAIRS];
+    int count = 0;
+    work_calibrate();
+    calibrate();
+    for (int round = 0; round < ROUNDS; ++round) {
+        long made = 0, sum = 0;
+        is_open = team_size == 1;
+#pragma omp parallel
+#pragma omp single
+        {
+            for (int i = 0; i < PAIRS; ++i) {
+#pragma omp task shared(made, is_open) firstprivate(i) depend(inout : made) depend(out : items[i])
+                {
+                    produced[i].begin = stamp();
+                    if (i == 0)
+                        gate();
+                    ran_here();
+                    work(produce_us);
+                    items[i] = ++made;
+                    produced[i].thread = omp_get_thread_num();
+                    produced[i].end = stamp();
+                }
+#pragma omp task shared(sum) firstprivate(i) depend(in : items[i]) depend(inout : sum)
+                {
+                    consumed[i].begin = stamp();
+                    consumed[i].thread = omp_get_thread_num();
+                    ran_here();
+                    work(consume_us);
+                    sum += items[i];
+                    consumed[i].end = stamp();
+                }
+            }
+            __atomic_store_n(&is_open, 1, __ATOMIC_RELEASE);
+        }
+        if (made != PAIRS || sum != (long)PAIRS * (PAIRS + 1) / 2)
+            wrong("a consumer came before its producer");
+        for (int i = 0; i < PAIRS - 1; ++i) {
+            count = count_hand_over(count, i, &consumed[i]);
+            count = count_hand_over(count, i, &produced[i + 1]);
+        }
+    }
+    if (count == 0 && team_size > 1)
+        wrong("no successor went to another thread");
+    *median = median_of(waits, count);
+    return waits[0];
+}
+
+const struct probe hand_over_probes[] = {
+    {"hand_over_chain", 0, 0, 0, chain, "ns"},
+    {"hand_over_pair", 0, 0, 0, producer_consumer, "ns"},
+    {0, 0, 0, 0, 0, 0},
+};
