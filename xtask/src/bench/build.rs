@@ -1,5 +1,5 @@
-//! Builds the probes and the task suite with gcc and clang, and three programs of the suite on
-//! oneTBB.
+//! Builds the probes and the task suite with gcc and clang, and on oneTBB three programs of the
+//! suite and the graphs of tasks.
 
 use crate::exec;
 use crate::lanes::BenchLane;
@@ -12,10 +12,14 @@ pub const OVERHEADS: &str = "overheads/overheads";
 pub const CONTENTION: &str = "overheads/contention";
 /// Teams that wait in loops of their own.
 pub const BARRIERS: &str = "spin/spin_barriers";
-/// The task suite, and its programs on oneTBB.
+/// The task suite.
 pub const TASKS: &str = "tasks/tasks";
 /// Programs of the suite on oneTBB.
 pub const TBB: &str = "tasks/tbb";
+/// Graphs of tasks of a given size.
+pub const METG: &str = "tasks/metg";
+/// The same graphs on oneTBB.
+pub const METG_TBB: &str = "tasks/metg_tbb";
 
 /// Builds with all compilers that are there.
 pub fn all(places: &Workspace) -> LaneBuilds {
@@ -39,7 +43,8 @@ pub fn tbb(places: &Workspace, built: &LaneProgram) -> Result<BenchLane, String>
     if exec::run(&words.map(str::to_string), &[], &places.root, 60).problem.is_some() {
         return Err("its headers are not there (Debian: libtbb-dev)".into());
     }
-    let recipe = LaneRecipe { sources: "tasks", inside: "tasks", goals: &["tbb"], variables: &[] };
+    let recipe =
+        LaneRecipe { sources: "tasks", inside: "tasks", goals: &["tbb", "metg_tbb"], variables: &[] };
     let both = ["gcc", "g++"].map(str::to_string);
     build::make(places, &both, built, &recipe)?;
     let built = LaneProgram { compiler: "g++".into(), runtime: "oneTBB", ..built.clone() };

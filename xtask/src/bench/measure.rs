@@ -3,8 +3,7 @@
 //! A lane under a policy is a *series*. One that failed, was stopped, or is a peer that crawls is
 //! not started again for that row.
 
-use super::build::TBB;
-use super::plan::{BenchProgram, BenchRow};
+use super::plan::BenchRow;
 use crate::lanes::process::{self, ProcessEnd};
 use crate::lanes::{self, BenchLane, SLOW, statistics};
 use std::time::Instant;
@@ -123,11 +122,11 @@ fn sample(
 
 /// The command; nothing if the lane has no such program.
 pub fn words(row: &BenchRow, lane: &BenchLane, passive: bool) -> Option<Vec<String>> {
-    let file = match (lane.built.runtime, row.program) {
-        ("oneTBB", BenchProgram::Tasks(true)) => TBB,
-        ("oneTBB", _) => return None,
-        (_, program) => program.file(),
-    };
+    if row.is_ours_alone && lane.is_peer() {
+        return None;
+    }
+    let on_tbb = lane.built.runtime == "oneTBB";
+    let file = if on_tbb { row.program.file_on_tbb()? } else { row.program.file() };
     let mut settings = row.settings.to_vec();
     settings.extend(passive.then_some(("OMP_WAIT_POLICY", "passive")));
     let mut words = lanes::environment(lane, &settings);
@@ -183,6 +182,16 @@ mod tests {
         let rounds = vec![Some(Figure { least: 1.0, median: 1.0 })];
         let series = LaneSeries { rounds, ending: Some(BenchEnding::Serial), ..LaneSeries::default() };
         assert_eq!(series.figure(), None);
+    }
+
+    #[test]
+    fn peers_run_what_they_have() {
+        let lanes = super::super::verdict::tests::lanes();
+        let runs = |row: &BenchRow, lane: usize| words(row, &lanes[lane], false).is_some();
+        let all = plan::rows(2, true);
+        let alone = all.iter().find(|row| row.is_ours_alone).unwrap();
+        assert_eq!([0, 1, 2, 3].map(|lane| runs(alone, lane)), [false, true, false, true]);
+        assert!(all.iter().filter(|row| !row.is_ours_alone).all(|row| runs(row, 0)));
     }
 
     #[test]

@@ -151,7 +151,8 @@ fn of_record(text: &str, plan: Vec<BenchRow>) -> Vec<(String, String)> {
     for family in RowFamily::ALL {
         let Some(table) = table(family, &all, &lanes) else { continue };
         let (heading, word) = family.names();
-        let _ = writeln!(page, "\n## {heading}\n\n{table}\n![{heading}](plots/bench_{word}.svg)");
+        let note = family.note();
+        let _ = writeln!(page, "\n## {heading}\n\n{note}{table}\n![{heading}](plots/bench_{word}.svg)");
         files.push((format!("plots/bench_{word}.svg"), plot(family, &all, &lanes)));
     }
     let _ = write!(page, "\n{}", instructions::page());

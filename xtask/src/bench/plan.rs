@@ -8,7 +8,7 @@ mod rows;
 
 pub use rows::rows;
 
-use super::build::{BARRIERS, CONTENTION, OVERHEADS, TASKS};
+use super::build::{BARRIERS, CONTENTION, METG, METG_TBB, OVERHEADS, TASKS, TBB};
 use std::fmt;
 
 /// Rows that are shown, and drawn, together.
@@ -34,13 +34,15 @@ pub enum RowFamily {
     Process,
     /// The first region of a process, and the process around it.
     Cold,
+    /// Limits: how small tasks may be, graphs executed again, how fast a successor begins.
+    Records,
     /// Whole programs made of tasks.
     Suite,
 }
 
 impl RowFamily {
     /// All of them, in the order of the page.
-    pub const ALL: [RowFamily; 11] = [
+    pub const ALL: [RowFamily; 12] = [
         RowFamily::ForkJoin,
         RowFamily::Worksharing,
         RowFamily::Nested,
@@ -51,6 +53,7 @@ impl RowFamily {
         RowFamily::Contention,
         RowFamily::Process,
         RowFamily::Cold,
+        RowFamily::Records,
         RowFamily::Suite,
     ];
 
@@ -67,10 +70,28 @@ impl RowFamily {
             RowFamily::Contention => ("Tasks that hold locks", "contention"),
             RowFamily::Process => ("The process", "process"),
             RowFamily::Cold => ("The first region of a process", "cold"),
+            RowFamily::Records => ("Records", "records"),
             RowFamily::Suite => ("Task suite", "suite"),
         }
     }
+
+    /// What a reader of its table has to know.
+    pub const fn note(self) -> &'static str {
+        match self {
+            RowFamily::Records => RECORDS_NOTE,
+            _ => "",
+        }
+    }
 }
+
+const RECORDS_NOTE: &str = "\
+`metg` is the minimum effective task granularity of Task Bench at an efficiency of 50 %: the average time of a task that tasks of a
+graph must have to keep the processors half as busy as the kernel alone. W is the number of cells in a row. oneTBB executes a flow graph that is made once, whose
+making is not in its figures. `replay` has no figures of peers: libgomp cannot record a graph, and LLVM's libomp as packaged is built without
+`__kmpc_start_record_task`. What they can do is in the rows `anew`. `hand-over` is from the end of a predecessor's body to the begin of its successor's, `fib` the
+processor time of all threads for one task.
+
+";
 
 /// Which program runs a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +104,8 @@ pub enum BenchProgram {
     Barriers,
     /// A program of the suite; `true`: there is one on oneTBB.
     Tasks(bool),
+    /// Graphs of tasks of a given size.
+    Metg,
 }
 
 impl BenchProgram {
@@ -93,6 +116,16 @@ impl BenchProgram {
             BenchProgram::Contention => CONTENTION,
             BenchProgram::Barriers => BARRIERS,
             BenchProgram::Tasks(_) => TASKS,
+            BenchProgram::Metg => METG,
+        }
+    }
+
+    /// The file on oneTBB, if there is one.
+    pub const fn file_on_tbb(self) -> Option<&'static str> {
+        match self {
+            BenchProgram::Tasks(true) => Some(TBB),
+            BenchProgram::Metg => Some(METG_TBB),
+            _ => None,
         }
     }
 
@@ -142,6 +175,8 @@ pub struct BenchRow {
     pub unit: Unit,
     /// Whether tasks of a microsecond and more must have run on two threads at least.
     pub parallel: bool,
+    /// Whether the peers have nothing that could run it.
+    pub is_ours_alone: bool,
     /// Whether it is also measured with `OMP_WAIT_POLICY=passive`.
     pub passive: bool,
     /// What no runtime can beat.
