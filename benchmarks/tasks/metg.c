@@ -28,20 +28,26 @@
 #include <string.h>
 #include <time.h>
 
-/* Nanoseconds of the first kernels, of the largest ones, and by what they grow: until the budget is
- * spent, and then. */
-static const double first_ns = 20, most_ns = 256e3, factor = 1.4, late_factor = 4;
+/* Nanoseconds of the smallest and of the largest kernels, and by what they grow. Those beyond
+ * `soon_ns` run only if half of the budget has not been enough. */
+static const double first_ns = 20, soon_ns = 16e3, most_ns = 128e3, factor = 1.4;
 
 static const double wanted = 0.5;
 
 /* By medians kernels grow to so many times those that are enough by the least times. */
 static const double most_times = 4;
 
-/* Runs of one granularity take such a part of the budget, and there are at least as many as asked
- * for. */
-static const double part = 0.02;
+/* In a pass, runs of one granularity take so long together. */
+static const double each_ms = 3;
 
-enum { TRIALS = 400, TRIAL_ITERATIONS = 10000, MOST_REPEAT = 200, RADIUS = 5 };
+enum {
+    TRIALS = 400,
+    TRIAL_ITERATIONS = 10000,
+    MOST_SIZES = 32,
+    MOST_RUNS = 400,
+    MOST_PASSES = 100,
+    RADIUS = 5
+};
 
 struct graph graph;
 struct cell rows[2][MOST_WIDTH];
@@ -201,8 +207,8 @@ struct crossing {
     int is_found;
 };
 
-/* The next run of a sweep upwards. Without a run of 50 %, the figure is the last granularity: the
- * true one is larger. */
+/* The next size, larger than the last one. Without a run of 50 %, the figure is the last
+ * granularity: the true one is larger. */
 static void enter(struct crossing *c, double efficiency, double granularity)
 {
     if (c->is_found)
@@ -217,49 +223,78 @@ static void enter(struct crossing *c, double efficiency, double granularity)
     c->granularity = granularity;
 }
 
-/* The least and the median time of several runs, in nanoseconds. */
-static int run(long iterations, int repeat, double budget_ms, double *least, double *median)
+/* All runs with kernels of one size. */
+struct size {
+    long iterations;
+    /* Nanoseconds: of the kernels of a run on all threads, and of each run. */
+    double ideal, took[MOST_RUNS], least;
+    int runs;
+};
+
+static void run(struct size *size)
 {
-    double all[MOST_REPEAT], spent = 0;
-    int count = 0;
-    while (count < repeat || (spent < part * budget_ms * 1e6 && count < MOST_REPEAT)) {
+    double spent = 0;
+    while (size->runs < MOST_RUNS && spent < each_ms * 1e6) {
         clear(rows);
         const double start = now_ns();
-        metg_run(iterations);
-        all[count] = now_ns() - start;
-        spent += all[count++];
+        metg_run(size->iterations);
+        const double took = now_ns() - start;
         if (!is_right()) {
             fprintf(stderr, "wrong result: a task began before those that it follows\n");
             exit(1);
         }
+        size->least = size->runs == 0 || took < size->least ? took : size->least;
+        size->took[size->runs++] = took;
+        spent += took;
     }
-    qsort(all, (size_t)count, sizeof *all, ascending);
-    *least = all[0];
-    *median = (all[(count - 1) / 2] + all[count / 2]) / 2;
+}
+
+/* Runs all sizes, the small ones first, in several passes: the runs of a size are spread over the
+ * time of the process, in which there may be other processes. Returns how many sizes have run. */
+static int run_all(struct size *sizes, int passes, double budget_ms)
+{
+    const double ns = calibrate(), share = (double)count_tasks() / team_size, start = now_ns();
+    double enough = soon_ns;
+    int count = 0, is_found = 0;
+    for (int pass = 0; pass < passes; ++pass) {
+        const double spent_ms = (now_ns() - start) * 1e-6;
+        if (pass > 0 && spent_ms > budget_ms)
+            break;
+        if (!is_found && spent_ms > budget_ms / 2)
+            enough = enough * 2 < most_ns ? enough * 2 : most_ns;
+        double each = first_ns;
+        for (int i = 0; i < MOST_SIZES && each <= enough; ++i, each *= factor) {
+            sizes[i].iterations = (long)(each / ns);
+            sizes[i].ideal = (double)sizes[i].iterations * ns * share;
+            run(&sizes[i]);
+            count = i + 1 > count ? i + 1 : count;
+            if (sizes[i].ideal >= wanted * sizes[i].least && (!is_found || enough > each * most_times)) {
+                enough = each * most_times;
+                is_found = 1;
+            }
+        }
+    }
     return count;
 }
 
-/* Where other processes leave less than half of the processors, the figure is beyond `most_ns`. */
-static void sweep(int repeat, double budget_ms, int is_shown)
+static void sweep(int passes, double budget_ms, int is_shown)
 {
-    const double ns = calibrate(), tasks = (double)count_tasks(), threads = team_size, start = now_ns();
+    static struct size sizes[MOST_SIZES];
     struct crossing by_least = {0}, by_median = {0};
-    double least, median, enough = most_ns;
-    int runs = run(1, 2, 0, &least, &median);
-    for (double each = first_ns; each <= enough;
-         each *= now_ns() - start < budget_ms * 1e6 ? factor : late_factor) {
-        const long iterations = (long)(each / ns);
-        const double ideal = (double)iterations * ns * tasks / threads;
-        runs += run(iterations, repeat, budget_ms, &least, &median);
-        enter(&by_least, ideal / least, least * threads / tasks);
-        enter(&by_median, ideal / median, median * threads / tasks);
+    const double share = (double)count_tasks() / team_size;
+    int runs = 0;
+    metg_run(1);
+    for (int i = 0, count = run_all(sizes, passes, budget_ms); i < count; ++i) {
+        struct size *const size = &sizes[i];
+        qsort(size->took, (size_t)size->runs, sizeof *size->took, ascending);
+        const double median = (size->took[(size->runs - 1) / 2] + size->took[size->runs / 2]) / 2;
+        enter(&by_least, size->ideal / size->least, size->least / share);
+        enter(&by_median, size->ideal / median, median / share);
+        runs += size->runs;
         if (is_shown)
-            printf("# %8.0f ns: %.3f %.3f of the peak, tasks of %.0f and %.0f ns\n", each, ideal / least,
-                   ideal / median, least * threads / tasks, median * threads / tasks);
-        if (by_least.is_found && enough == most_ns)
-            enough = each * most_times;
-        if (by_least.is_found && by_median.is_found)
-            break;
+            printf("# %4d of %6.0f ns: %.3f %.3f of the peak, tasks of %.0f and %.0f ns\n", size->runs,
+                   size->ideal / share, size->ideal / size->least, size->ideal / median, size->least / share,
+                   median / share);
     }
     printf("# least\tmedian\tunit\tsamples\n%.2f\t%.2f\tns\t%d\n", by_least.metg, by_median.metg, runs);
 }
@@ -267,7 +302,7 @@ static void sweep(int repeat, double budget_ms, int is_shown)
 int main(int argc, char **argv)
 {
     const char *pattern = "";
-    int width = 0, repeat = 5, is_shown = 0, is_known = 1;
+    int width = 0, passes = 20, is_shown = 0, is_known = 1;
     double budget_ms = 3000;
     graph.steps = 200;
     for (int at = 1; at + 1 < argc; at += 2) {
@@ -280,8 +315,8 @@ int main(int argc, char **argv)
             width = atoi(value);
         else if (strcmp(option, "--steps") == 0)
             graph.steps = atoi(value);
-        else if (strcmp(option, "--repeat") == 0)
-            repeat = atoi(value);
+        else if (strcmp(option, "--passes") == 0)
+            passes = atoi(value);
         else if (strcmp(option, "--budget-ms") == 0)
             budget_ms = atof(value);
         else if (strcmp(option, "--show") == 0)
@@ -290,13 +325,13 @@ int main(int argc, char **argv)
             is_known = 0;
     }
     width = width == 0 ? 4 * team_size : width;
-    if (!is_known || team_size < 1 || width < 2 || width > MOST_WIDTH || graph.steps < 1 || repeat < 1 ||
-        repeat > MOST_REPEAT || !make_graph(pattern, width)) {
+    if (!is_known || team_size < 1 || width < 2 || width > MOST_WIDTH || graph.steps < 1 || passes < 1 ||
+        passes > MOST_PASSES || !make_graph(pattern, width)) {
         fprintf(stderr, "usage: metg --pattern stencil|fft|tree|nearest --threads T [--width W] [--steps S] "
-                        "[--repeat R] [--budget-ms B] [--show 1]; fft and tree want a power of two\n");
+                        "[--passes P] [--budget-ms B] [--show 1]; fft and tree want a power of two\n");
         return 2;
     }
     metg_prepare();
-    sweep(repeat, budget_ms, is_shown);
+    sweep(passes, budget_ms, is_shown);
     return 0;
 }

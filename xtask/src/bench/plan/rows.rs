@@ -355,7 +355,7 @@ fn metg(e: PlanExtent, threads: u32) -> Vec<BenchRow> {
     let all: &[(&str, u32)] =
         &[("stencil", 4), ("fft", 4), ("tree", 4), ("nearest", 4), ("stencil", 2), ("fft", 2)];
     let most_ms = if e.quick { 20 } else { 3000 };
-    let sizes = if e.quick { "--steps 20 --repeat 1" } else { "--steps 200 --repeat 5" };
+    let sizes = if e.quick { "--steps 20 --passes 1" } else { "--steps 200 --passes 20" };
     let all = if e.quick { &all[..4] } else { all };
     let row = |&(pattern, times): &(&str, u32)| {
         let width = times * cells;
