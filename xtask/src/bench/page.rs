@@ -14,6 +14,9 @@ use svg::Chart;
 /// The table of all figures.
 const RECORD: &str = "benchmarks.tsv";
 
+/// What a row may take by medians, as a multiple of the better peer's time.
+const MOST_BY_MEDIANS: f64 = 1.05;
+
 /// What the page says before its tables.
 const HEAD: &str = "\
 # Overheads beside libgomp and libomp
@@ -114,7 +117,30 @@ fn summary(all: &[Measured], lanes: &[BenchLane]) -> String {
     let missed = all.iter().filter(|one| has(one, BarVerdict::Missed)).count();
     let open = all.iter().filter(|one| !has(one, BarVerdict::Missed) && has(one, BarVerdict::Open)).count();
     let aimed = all.iter().filter(|one| !one.row.bars.is_empty()).count();
-    format!("{aimed} rows with aims: {} meet them, {missed} do not, {open} are open.", aimed - missed - open)
+    let aims = format!(
+        "{aimed} rows with aims: {} meet them, {missed} do not, {open} are open.",
+        aimed - missed - open
+    );
+    format!("{aims}\n\n{}", behind_by_medians(all, lanes))
+}
+
+/// The rows in which Gangway is behind the better peer by medians, with the program of that peer.
+fn behind_by_medians(all: &[Measured], lanes: &[BenchLane]) -> String {
+    let with_peers = all.iter().filter(|one| one.row.bars.contains(&TargetBar::Peers));
+    let ratios: Vec<(&Measured, f64)> =
+        with_peers.filter_map(|one| Some((one, verdict::by_medians(one, lanes)?))).collect();
+    let behind: Vec<String> = ratios
+        .iter()
+        .filter(|(_, ratio)| *ratio > MOST_BY_MEDIANS)
+        .map(|(one, ratio)| format!("{} T={} ({})", one.row.title, one.row.threads, digits(*ratio)))
+        .collect();
+    format!(
+        "By medians, the program of the better peer takes more than {MOST_BY_MEDIANS} of its time on Gangway in {} of {} rows{}{}.",
+        behind.len(),
+        ratios.len(),
+        if behind.is_empty() { "" } else { ":\n" },
+        behind.join(";\n")
+    )
 }
 
 /// Writes plots/benchmarks.tsv, and from it benchmarks.md and a plot for each family. Rows of
@@ -227,7 +253,8 @@ mod tests {
                 && text.contains("≤ peers: **missed**"),
             "{text}"
         );
-        assert!(text.ends_with("1 rows with aims: 0 meet them, 1 do not, 0 are open."), "{text}");
+        assert!(text.contains("1 rows with aims: 0 meet them, 1 do not, 0 are open."), "{text}");
+        assert!(text.contains("Gangway in 1 of 1 rows:\n") && text.contains(" (1.50)."), "{text}");
     }
 
     #[test]

@@ -47,6 +47,16 @@ pub fn ratio(measured: &Measured, lanes: &[BenchLane]) -> Option<(f64, f64)> {
     Some((best.least / peer.least, best.median / peer.median))
 }
 
+/// Gangway over the better peer by medians, in the build of that peer: the same program.
+pub fn by_medians(measured: &Measured, lanes: &[BenchLane]) -> Option<f64> {
+    let peers = (0..lanes.len()).filter(|at| lanes[*at].is_peer() && lanes[*at].built.runtime != "oneTBB");
+    let figures = peers.filter_map(|at| Some((at, measured.best(at).figure()?.median)));
+    let (peer, theirs) = figures.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let compiler = &lanes[peer].built.compiler;
+    let own = (0..lanes.len()).find(|at| !lanes[*at].is_peer() && lanes[*at].built.compiler == *compiler)?;
+    Some(measured.best(own).figure()?.median / theirs)
+}
+
 /// The medians of the same rounds: Gangway over the better peer in the build of that peer.
 pub fn pairs(measured: &Measured, lanes: &[BenchLane]) -> Option<(Ratio, usize)> {
     let (peer, _) = better_peer(measured, lanes)?;
