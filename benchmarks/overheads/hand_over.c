@@ -11,7 +11,10 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { LINKS = 48, PAIRS = 24, ROUNDS = 200, CLOCK_TRIALS = 200, MOST = ROUNDS * LINKS };
+enum { LINKS = 48, PAIRS = 24, ROUNDS = 200, CLOCK_TRIALS = 200, MOST = ROUNDS * LINKS, LEAST = 100 };
+
+/* A thread that has no processor takes nothing over: rounds go on for at most this time. */
+static const double most_seconds = 5;
 
 /* Bodies of the producers and the consumers: a consumer has ended long before the next producer
  * has. */
@@ -130,7 +133,8 @@ static double producer_consumer(double *median)
     int count = 0;
     work_calibrate();
     calibrate();
-    for (int round = 0; round < ROUNDS; ++round) {
+    const double start = now();
+    for (int round = 0; round < ROUNDS || (count < LEAST && now() - start < most_seconds); ++round) {
         long made = 0, sum = 0;
         is_open = team_size == 1;
 #pragma omp parallel

@@ -17,6 +17,10 @@ const SUITE_ROUNDS: usize = 30;
 /// Rounds of programs that take seconds.
 const LARGE_ROUNDS: usize = 7;
 
+/// For tasks that must run on several threads: beside other programs the kernel may leave all
+/// threads of a team on one processor.
+const BOUND: &[(&str, &str)] = &[("OMP_PROC_BIND", "true")];
+
 /// The machine and the extent, from which rows follow.
 #[derive(Clone, Copy)]
 struct PlanExtent {
@@ -341,7 +345,11 @@ fn records(e: PlanExtent) -> Vec<BenchRow> {
         probe("anew_independent", "anew: 1,000 independent tasks", team),
         probe("anew_chains", "anew: 8 chains of 125 tasks", team),
         most(probe("hand_over_chain", "hand-over: the next of a chain", 2), 60.0),
-        BenchRow { parallel: true, ..most(probe("hand_over_pair", "hand-over: to another thread", 2), 60.0) },
+        BenchRow {
+            parallel: true,
+            settings: BOUND,
+            ..most(probe("hand_over_pair", "hand-over: to another thread", 2), 60.0)
+        },
     ];
     rows.extend(metg(e, team));
     rows
@@ -363,6 +371,7 @@ fn metg(e: PlanExtent, threads: u32) -> Vec<BenchRow> {
             format!("--pattern {pattern} --threads {threads} --width {width} {sizes} --budget-ms {most_ms}");
         BenchRow {
             program: BenchProgram::Metg,
+            settings: BOUND,
             words: words.split(' ').map(str::to_string).collect(),
             passive: false,
             bars: vec![TargetBar::Peers, TargetBar::AtMost(1.0)],
