@@ -21,9 +21,9 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ult::allotment::attention::{self, ALL_WORKERS, count_away};
-use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active_worker, run_on};
-use ult::sys::clock;
+use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active_worker, latest_ticks, run_on};
 use ult::sys::fork::ForkMutex;
+use ult::sys::{arch, clock};
 use ult::worker::Worker;
 
 use crate::team::plan::TeamKind;
@@ -34,6 +34,9 @@ use crate::{env, root, storage};
 /// Quanta without a shortage after which measuring ends. Chosen: half a second; any value
 /// from 20 to 200 will do.
 const CALM_QUANTA: u32 = 50;
+/// The same, if no quantum had a shortage: a worker has lost its processor once. Chosen: a shortage
+/// counts from two quanta in a row on; any value from 2 to 5 will do.
+const FIRST_CALM_QUANTA: u32 = 3;
 /// After so many quanta with smaller teams only, the largest of these counts as the largest team.
 /// Chosen: a fifth of a second; any value from 5 to 100 will do.
 const SMALLER_QUANTA: u32 = 20;
@@ -41,18 +44,26 @@ const SMALLER_QUANTA: u32 = 20;
 /// Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
 const STALE_MICROS: u64 = 1_000_000;
 
+/// More ticks than this are never left of a quantum. Derived: a second at least, at four ticks or fewer
+/// in a nanosecond.
+const MOST_TICKS_LEFT: u64 = 1 << 32;
+
 /// What is measured. One thread at a time measures.
 static MEASURED: ForkMutex<Option<MeasuredProcess>> = ForkMutex::new(None);
 /// When the quantum is to end, in microseconds; 0 if none has begun.
 static DUE: AtomicU64 = AtomicU64::new(0);
+/// About the same time by the tick counter, which takes less time to read than the clock; 0 if it is
+/// not known.
+static DUE_TICKS: AtomicU64 = AtomicU64::new(0);
 /// The size of the largest team that was seen in the quantum.
 static LARGEST_TEAM: AtomicU32 = AtomicU32::new(0);
 
 struct MeasuredProcess {
     allotment: Allotment,
     meter: QuantumMeter,
-    /// Quanta in a row without a shortage.
+    /// Quanta in a row without a shortage, and whether there was one with a shortage.
     calm: u32,
+    was_short: bool,
     /// Quanta in a row with smaller teams only, and the size of the largest of these teams.
     smaller: u32,
     largest_smaller: u32,
@@ -121,8 +132,8 @@ fn attend(thread: OwnThread) {
 #[cold]
 fn must_attend_cold(thread: OwnThread) -> bool {
     let team = thread.team();
-    // ORDERING: Relaxed; see `measure`.
-    workers_of(team).is_some() && clock::micros() >= DUE.load(Ordering::Relaxed)
+    // The worker's last reading is new enough: it has just entered its scheduler.
+    is_quantum_over(latest_ticks()) && workers_of(team).is_some()
         || thread.own().binding.last_seen_running.get() != attention::running()
             && thread.num() != 0
             && primary_of_movable(team).is_some()
@@ -159,6 +170,10 @@ fn measure(workers: u32) {
     if LARGEST_TEAM.load(Ordering::Relaxed) < workers {
         LARGEST_TEAM.fetch_max(workers, Ordering::Relaxed);
     }
+    if !is_quantum_over(arch::ticks()) {
+        return;
+    }
+    // ORDERING: as above.
     let (now, due) = (clock::micros(), DUE.load(Ordering::Relaxed));
     // ORDERING: as above.
     let mine = now >= due
@@ -181,6 +196,16 @@ fn measure(workers: u32) {
     DUE.store(next, Ordering::Relaxed);
 }
 
+/// Is the quantum over, if the tick counter is at `ticks`? The clock is read only then, because each
+/// wait at a barrier asks. A virtual machine that has moved may have other ticks, so they count only
+/// if the end is near.
+fn is_quantum_over(ticks: u64) -> bool {
+    // ORDERING: Relaxed; see `measure`.
+    let left = DUE_TICKS.load(Ordering::Relaxed).wrapping_sub(ticks);
+    // ORDERING: as above.
+    !(1..MOST_TICKS_LEFT).contains(&left) && clock::micros() >= DUE.load(Ordering::Relaxed)
+}
+
 /// Ends the quantum, or begins to measure if nothing was measured. Returns when the next one ends.
 fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: bool) -> u64 {
     let calm = match measured.as_mut().filter(|_| !is_stale) {
@@ -196,6 +221,8 @@ fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: b
         *measured = None;
         attention::end_attention();
     }
+    // ORDERING: Relaxed; a measurement.
+    DUE_TICKS.store(measured.as_ref().map_or(0, |process| process.meter.due_ticks()), Ordering::Relaxed);
     measured.as_ref().map_or(0, |process| process.meter.due())
 }
 
@@ -204,7 +231,7 @@ impl MeasuredProcess {
         attention::note_most(largest);
         let seed = u64::from(std::process::id()) << 8 | u64::from(largest);
         let (allotment, meter) = (Allotment::new(largest, seed), QuantumMeter::begin());
-        Self { allotment, meter, calm: 0, smaller: 0, largest_smaller: 0 }
+        Self { allotment, meter, calm: 0, was_short: false, smaller: 0, largest_smaller: 0 }
     }
 
     /// Ends a quantum in which the largest team had `largest` threads. True after a time without a
@@ -228,8 +255,10 @@ impl MeasuredProcess {
             run_on(ALL_WORKERS);
             *self = Self::new(largest);
         }
-        self.calm = if self.allotment.is_calm() { self.calm + 1 } else { 0 };
-        self.calm >= CALM_QUANTA
+        let is_calm = self.allotment.is_calm();
+        self.was_short |= !is_calm;
+        self.calm = if is_calm { self.calm + 1 } else { 0 };
+        self.calm >= if self.was_short { CALM_QUANTA } else { FIRST_CALM_QUANTA }
     }
 
     /// The number of all workers from here on, if it changes: the largest team of the quantum had

@@ -8,6 +8,7 @@ use crate::sys::proc_file::RunTimes;
 use crate::sys::{arch, clock};
 use crate::worker::record::Worker;
 use crate::worker::table::{at, table_len};
+use crate::worker::words::here;
 
 use super::attention::take_spinning_gang;
 use super::{QUANTUM_MICROS, QuantumSample};
@@ -25,10 +26,19 @@ struct WorkerReading {
     kernel: RunTimes,
 }
 
+/// The tick counter when the calling worker last entered or left its scheduler, while the number of
+/// workers needs attention. Reading it takes less time than reading the counter.
+#[inline]
+pub fn latest_ticks() -> u64 {
+    here().program_time.latest()
+}
+
 /// Measures quanta, for one thread at a time.
 pub struct QuantumMeter {
     /// When the quantum began: microseconds and ticks.
     began: (u64, u64),
+    /// Ticks in a microsecond, by the last quantum; 0 before its end.
+    ticks_per_micro: f64,
     readings: Vec<WorkerReading>,
 }
 
@@ -37,7 +47,8 @@ impl QuantumMeter {
     #[must_use]
     pub fn begin() -> Self {
         let now = (clock::micros(), arch::ticks());
-        Self { began: now, readings: workers().map(|worker| reading_of(worker, now.1)).collect() }
+        let readings = workers().map(|worker| reading_of(worker, now.1)).collect();
+        Self { began: now, ticks_per_micro: 0.0, readings }
     }
 
     /// When the quantum is to end, in microseconds: after [`QUANTUM_MICROS`], with many workers
@@ -45,6 +56,16 @@ impl QuantumMeter {
     #[must_use]
     pub fn due(&self) -> u64 {
         self.began.0 + QUANTUM_MICROS.max(MICROS_PER_WORKER * self.readings.len() as u64)
+    }
+
+    /// The tick counter at the time [`Self::due`]; 0 in the first quantum, because the rate of the ticks
+    /// is not known.
+    #[must_use]
+    pub fn due_ticks(&self) -> u64 {
+        if self.ticks_per_micro == 0.0 {
+            return 0;
+        }
+        self.began.1 + (self.ticks_per_micro * (self.due() - self.began.0) as f64) as u64
     }
 
     /// Ends the quantum, and begins the next one.
@@ -71,6 +92,7 @@ impl QuantumMeter {
             *last = reading;
         }
         self.began = now;
+        self.ticks_per_micro = ticks / wall as f64;
         if take_spinning_gang() {
             subtract_spins(&mut times, wall);
         }
