@@ -1,5 +1,6 @@
 /* A team of all workers beside programs that compute: runs until the library says that the number of running
- * workers has changed, and that a thread has moved. Then the other programs end. Fails after half a minute. */
+ * workers has changed, and that a thread has moved. Then the other programs end. Fails after half a minute.
+ */
 #include "foreign_loops.h"
 #include <stdio.h>
 
