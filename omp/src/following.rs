@@ -21,7 +21,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ult::allotment::attention::{self, ALL_WORKERS, count_away};
-use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active_worker, latest_ticks, run_on};
+use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active_worker, run_on};
 use ult::sys::fork::ForkMutex;
 use ult::sys::{arch, clock};
 use ult::worker::Worker;
@@ -132,8 +132,7 @@ fn attend(thread: OwnThread) {
 #[cold]
 fn must_attend_cold(thread: OwnThread) -> bool {
     let team = thread.team();
-    // The worker's last reading is new enough: it has just entered its scheduler.
-    is_quantum_over(latest_ticks()) && workers_of(team).is_some()
+    is_quantum_over() && workers_of(team).is_some()
         || thread.own().binding.last_seen_running.get() != attention::running()
             && thread.num() != 0
             && primary_of_movable(team).is_some()
@@ -170,7 +169,7 @@ fn measure(workers: u32) {
     if LARGEST_TEAM.load(Ordering::Relaxed) < workers {
         LARGEST_TEAM.fetch_max(workers, Ordering::Relaxed);
     }
-    if !is_quantum_over(arch::ticks()) {
+    if !is_quantum_over() {
         return;
     }
     // ORDERING: as above.
@@ -196,12 +195,12 @@ fn measure(workers: u32) {
     DUE.store(next, Ordering::Relaxed);
 }
 
-/// Is the quantum over, if the tick counter is at `ticks`? The clock is read only then, because each
-/// wait at a barrier asks. A virtual machine that has moved may have other ticks, so they count only
-/// if the end is near.
-fn is_quantum_over(ticks: u64) -> bool {
+/// Is the quantum over? The clock is read only if the tick counter says so, because each wait at a
+/// barrier asks. A virtual machine that has moved may have other ticks, so they count only if the end
+/// is near.
+fn is_quantum_over() -> bool {
     // ORDERING: Relaxed; see `measure`.
-    let left = DUE_TICKS.load(Ordering::Relaxed).wrapping_sub(ticks);
+    let left = DUE_TICKS.load(Ordering::Relaxed).wrapping_sub(arch::ticks());
     // ORDERING: as above.
     !(1..MOST_TICKS_LEFT).contains(&left) && clock::micros() >= DUE.load(Ordering::Relaxed)
 }
@@ -296,6 +295,8 @@ pub unsafe fn forget_after_fork() {
     unsafe { MEASURED.forget(None) };
     // ORDERING: Relaxed; single-threaded.
     DUE.store(0, Ordering::Relaxed);
+    // ORDERING: as above.
+    DUE_TICKS.store(0, Ordering::Relaxed);
 }
 
 /// Moves the thread to the worker on which it is to run. `primary` is the worker of thread 0; `None` if

@@ -44,7 +44,7 @@ mod meter;
 pub(crate) mod program_time;
 
 pub use active::{active_worker, run_on};
-pub use meter::{QuantumMeter, latest_ticks};
+pub use meter::QuantumMeter;
 
 use crate::sys::random::XorShift;
 

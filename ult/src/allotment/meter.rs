@@ -8,7 +8,6 @@ use crate::sys::proc_file::RunTimes;
 use crate::sys::{arch, clock};
 use crate::worker::record::Worker;
 use crate::worker::table::{at, table_len};
-use crate::worker::words::here;
 
 use super::attention::take_spinning_gang;
 use super::{QUANTUM_MICROS, QuantumSample};
@@ -24,13 +23,6 @@ struct WorkerReading {
     program: u64,
     /// Zeros if the kernel does not count.
     kernel: RunTimes,
-}
-
-/// The tick counter when the calling worker last entered or left its scheduler, while the number of
-/// workers needs attention. Reading it takes less time than reading the counter.
-#[inline]
-pub fn latest_ticks() -> u64 {
-    here().program_time.latest()
 }
 
 /// Measures quanta, for one thread at a time.

@@ -18,8 +18,6 @@ pub(crate) struct ProgramTime {
     since: AtomicU64,
     /// Ticks in program code before `since`.
     ticks: AtomicU64,
-    /// The last reading of the counter.
-    latest: AtomicU64,
     /// How often program code began to run while the number of workers needed attention.
     begun: AtomicU32,
 }
@@ -34,13 +32,12 @@ impl ProgramTime {
     pub(crate) fn ends(&self) {
         if needs_attention() {
             // ORDERING: Relaxed, all; a measurement, which publishes nothing.
-            let (since, now) = (self.since.load(Ordering::Relaxed), arch::ticks());
+            let since = self.since.load(Ordering::Relaxed);
             if since != 0 {
-                let ticks = self.ticks.load(Ordering::Relaxed) + now.saturating_sub(since);
+                let ticks = self.ticks.load(Ordering::Relaxed) + arch::ticks().saturating_sub(since);
                 self.ticks.store(ticks, Ordering::Relaxed);
                 self.since.store(0, Ordering::Relaxed);
             }
-            self.latest.store(now, Ordering::Relaxed);
         }
     }
 
@@ -49,24 +46,13 @@ impl ProgramTime {
     pub(crate) fn begins(&self) {
         if needs_attention() {
             // ORDERING: as above.
-            let now = arch::ticks();
-            // ORDERING: as above.
-            self.since.store(now, Ordering::Relaxed);
-            // ORDERING: as above.
-            self.latest.store(now, Ordering::Relaxed);
+            self.since.store(arch::ticks(), Ordering::Relaxed);
             let begun = self.begun.load(Ordering::Relaxed).wrapping_add(1);
             self.begun.store(begun, Ordering::Relaxed);
             if begun.is_multiple_of(BEGINNINGS_PER_LOOK) {
                 end_if_unmeasured();
             }
         }
-    }
-
-    /// The last reading of the counter, at the border of the scheduler.
-    #[inline]
-    pub(super) fn latest(&self) -> u64 {
-        // ORDERING: as above.
-        self.latest.load(Ordering::Relaxed)
     }
 
     pub(super) fn until(&self, now: u64) -> u64 {
