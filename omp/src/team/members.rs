@@ -58,6 +58,12 @@ impl Team {
         self.start.0.gang.get()
     }
 
+    /// Is the tag of the region's gang that of this team alone, for certain? A nested team may run for
+    /// the gang of the outer one.
+    pub fn has_own_gang(&self) -> bool {
+        self.plan().nesting.active_around <= 1
+    }
+
     /// Sets the gang for which the next region runs. For the forking thread, between regions.
     pub fn set_gang(&self, gang: GangTag) {
         self.start.0.gang.set(gang);

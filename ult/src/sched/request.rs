@@ -48,6 +48,8 @@ pub struct Wait<'a> {
     pub(crate) finished: bool,
     /// See [`Wait::alone_if`].
     pub(crate) alone: bool,
+    /// See [`Wait::helping_if`].
+    pub(crate) helps: bool,
     /// See [`Wait::synchronizing_if`].
     pub(crate) synchronizes: bool,
     /// See [`Wait::taking_any_task_if`].
@@ -72,6 +74,7 @@ impl<'a> Wait<'a> {
             yields: false,
             finished: false,
             alone: false,
+            helps: false,
             synchronizes: false,
             takes_any_task: false,
         }
@@ -166,6 +169,15 @@ impl<'a> Wait<'a> {
     #[must_use]
     pub const fn synchronizing_if(self, synchronizes: bool) -> Self {
         Self { synchronizes, ..self }
+    }
+
+    /// If `helps` is true, the thread waits at a synchronization point of a team that has a gang tag of
+    /// its own. Then it is a helper of the team's other threads
+    /// ([`WaitUrgency::Helpers`](crate::stall::WaitUrgency)).
+    #[inline(always)]
+    #[must_use]
+    pub const fn helping_if(self, helps: bool) -> Self {
+        Self { helps, ..self }
     }
 
     /// If `takes_any_task` is true, the thread may start any task of the team whose counter is that

@@ -135,6 +135,7 @@ pub fn end_sync_point() {
     if let Some(worker) = current() {
         // SAFETY: own kernel thread.
         unsafe { (*worker.own()).search.sync_point = core::ptr::null() };
+        worker.per_switch.urgency.clear_helpers();
     }
 }
 

@@ -251,6 +251,8 @@ impl Episode {
 
     fn due_after(&self, watched: &'static Watched) -> u64 {
         let period = if self.soon { QUICK_PERIOD_NANOS } else { self.period };
+        // Those that wait may have changed since.
+        let period = period.min(time_limits(watched).overdue);
         let may_come_soon = match urgency(watched) {
             WaitUrgency::Urgent => true,
             WaitUrgency::Helpers => self.soon || watched.in_known_region(),
@@ -304,6 +306,7 @@ impl Episode {
             self.consumes(watched, aim, from, now);
         } else {
             self.busy = 0;
+            self.period = self.period.min(LONGEST_NAP_NANOS);
             if !self.deprived {
                 self.ran = ran;
             }
@@ -340,9 +343,13 @@ impl Episode {
                 regions::remember_computer(region);
                 self.slow_down(watched);
             }
-            SampleVerdict::Alone => self.slow_down(watched),
+            SampleVerdict::Alone => {
+                self.slow_down(watched);
+                self.period = self.period.min(LONGEST_NAP_NANOS);
+            }
             SampleVerdict::Elsewhere => {
-                self.period = (2 * self.period).min(LONG_PERIOD_NANOS.max(self.period));
+                self.period =
+                    (2 * self.period).min(LONG_PERIOD_NANOS.max(self.period)).min(LONGEST_NAP_NANOS);
                 self.cannot_interrupt(watched, from, now);
                 if self.awkward.looks == AGREEING_LOOKS {
                     // A library computes, as a rule; if it waits, the hand-off comes little later.
@@ -362,7 +369,9 @@ impl Episode {
     /// its worker for ever.
     fn slow_down(&mut self, watched: &'static Watched) {
         self.awkward = Run::NONE;
-        self.period = (2 * self.due_after(watched)).min(time_limits(watched).overdue);
+        let is_helped = urgency(watched) == WaitUrgency::Helpers;
+        let waited = if is_helped { self.due_after(watched) } else { self.period };
+        self.period = (2 * waited).min(time_limits(watched).overdue);
     }
 
     fn interrupt(&mut self, watched: &'static Watched, aim: &Aim, now: u64) {

@@ -502,23 +502,23 @@ fn a_library_at_work_is_handed_off() {
 #[test]
 fn a_region_that_computes_in_a_library_is_interrupted_seldom() {
     let _stage = stage();
-    let mut block = vec![1_u8; 8 << 20];
+    let mut block = vec![1_u8; 64 << 20];
     let region = fresh_region();
-    let mut signals_of_a_call = || {
+    let mut signals_of_a_call = |bytes: usize| {
         let player = Player::new();
         let sent = counters().interrupts;
         player.act(region, || {
             // SAFETY: the block's own bytes.
-            unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
+            unsafe { libc::memset(block[..bytes].as_mut_ptr().cast(), 2, bytes) };
             core::hint::black_box(&mut block);
         });
         counters().interrupts - sent
     };
     in_one_of_a_few(|| {
-        signals_of_a_call();
+        signals_of_a_call(64 << 20);
         regions::is_known_computer(region)
     });
-    let signals: u64 = (0..20).map(|_| signals_of_a_call()).sum();
+    let signals: u64 = (0..20).map(|_| signals_of_a_call(8 << 20)).sum();
     assert!(signals <= 20, "{signals} signals in 20 calls");
 }
 

@@ -62,6 +62,16 @@ impl Urgency {
         }
     }
 
+    /// The suspended contexts are no helpers any more: they have been released.
+    #[inline]
+    pub(crate) fn clear_helpers(&self) {
+        // ORDERING: Relaxed, both; see the type.
+        if self.helpers.load(Ordering::Relaxed) {
+            // ORDERING: as above.
+            self.helpers.store(false, Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn running(&self) -> GangTag {
         // ORDERING: Relaxed, both; see the type.
         GangTag { id: self.id.load(Ordering::Relaxed), level: self.level.load(Ordering::Relaxed) }

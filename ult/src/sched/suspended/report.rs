@@ -19,15 +19,18 @@ pub(crate) struct Others {
     /// The synchronization point at which all of these contexts of other threads wait. Null if one
     /// of them waits for something else or is ready, or if there are none.
     pub(crate) sync_point: *const AtomicU32,
-    /// The gang of those that wait at this point.
+    /// The gang of those that wait at this point, if they help ([`Wait::helping_if`]). Threads of
+    /// nested teams may have the gang of the outer team, and do not help.
+    ///
+    /// [`Wait::helping_if`]: crate::sched::request::Wait::helping_if
     tag: GangTag,
 }
 
 impl Others {
     const NONE: Others = Others { exists: false, sync_point: core::ptr::null(), tag: GangTag::NONE };
 
-    /// Are there other threads here, and do all of them wait for the team of `running`? A gang's tag
-    /// is that of one region.
+    /// Are there other threads here, and do all of them wait for the team of `running`? The tag of a
+    /// team whose threads help is that of one region.
     pub(crate) fn are_helpers_of(&self, running: &Role) -> bool {
         !self.sync_point.is_null() && self.tag != GangTag::NONE && self.tag == running.tag
     }
@@ -59,7 +62,8 @@ impl SuspendedContexts {
                 {
                     return Others { exists: true, ..Others::NONE };
                 }
-                others = Others { exists: true, sync_point, tag: entry.role.tag };
+                let tag = if entry.helps { entry.role.tag } else { GangTag::NONE };
+                others = Others { exists: true, sync_point, tag };
             }
         }
         others

@@ -71,7 +71,7 @@ fn helpers_wait_for_the_team_of_the_running_code() {
     let of = |number, tag| Role { tag, ..role(number) };
     let mut suspended = SuspendedContexts::new();
     for number in [2, 3] {
-        let wait = Wait::until(&never).counted_by(&counter).synchronizing_if(true);
+        let wait = Wait::until(&never).counted_by(&counter).synchronizing_if(true).helping_if(true);
         let ult = ptr::without_provenance_mut(number);
         suspended.suspend(SuspendedContext::of(ult, of(number, tag), &wait));
     }
@@ -79,6 +79,10 @@ fn helpers_wait_for_the_team_of_the_running_code() {
     assert!(are_helpers(of(1, tag)));
     assert!(!are_helpers(of(1, other)), "of another region");
     assert!(!are_helpers(role(1)), "of no gang");
+    let nested = Wait::until(&never).counted_by(&counter).synchronizing_if(true);
+    suspended.suspend(SuspendedContext::of(ptr::without_provenance_mut(5), of(5, tag), &nested));
+    assert!(!suspended.others(thread(1), false).are_helpers_of(&of(1, tag)), "one is of a nested team");
+    suspended.take_all(thread(5), |_| true);
     suspended.suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(4), of(4, tag)));
     assert!(!suspended.others(thread(1), false).are_helpers_of(&of(1, tag)), "one was interrupted");
     suspended.take_all(ptr::null(), |_| true);
