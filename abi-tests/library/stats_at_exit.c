@@ -4,7 +4,7 @@
 // threads: 1,4
 // expect-stderr: gangway: counters of process *
 // expect-stderr: regions                                 25
-// expect-stderr-lines: 36
+// expect-stderr-lines: 38
 #include "check.h"
 int main(void)
 {
