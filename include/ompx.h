@@ -83,8 +83,8 @@ typedef struct ompx_counters_t {
                                     (docs/arrays.md) */
     uint64_t moves;              /* times that a thread moved to another worker, or back, because the number
                                     of workers follows the processors that the program gets */
-    uint64_t worker_changes;     /* times that the number of running workers has changed for that reason */
-    uint64_t fewer_workers_us;   /* microseconds in which fewer than all workers ran */
+    uint64_t worker_changes;     /* times that the number of running workers has changed (GANGWAY_WORKERS) */
+    uint64_t fewer_workers_us;   /* microseconds of measured time in which fewer than all workers ran */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how

@@ -88,7 +88,7 @@ module ompx_lib
     integer(c_int64_t) :: blocks_ahead = 0     ! blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md)
     integer(c_int64_t) :: moves = 0            ! times that a thread moved to another worker, or back (GANGWAY_WORKERS)
     integer(c_int64_t) :: worker_changes = 0   ! times that the number of running workers has changed (GANGWAY_WORKERS)
-    integer(c_int64_t) :: fewer_workers_us = 0 ! microseconds in which fewer than all workers ran
+    integer(c_int64_t) :: fewer_workers_us = 0 ! microseconds of measured time with fewer than all workers
   end type
 
   ! A future, and an event: plain numbers, which may be copied and sent (docs/remote.md).

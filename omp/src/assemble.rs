@@ -611,7 +611,7 @@ fn help_until_closed(thread: OwnThread) {
     // another object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
     let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
-    let wait = wait.finished().synchronizing_if(true).helping_if(team.has_own_gang());
+    let wait = wait.finished().synchronizing_if(true).waits_as_helper_if(team.is_outermost());
     ult::sched::wait(&wait.taking_any_task_if(true).in_order(order));
     search::end_help(thread);
     if team.is_lost() {

@@ -34,8 +34,8 @@ use crate::{env, root, storage};
 /// Quanta without a shortage after which measuring ends. Chosen: half a second; any value
 /// from 20 to 200 will do.
 const CALM_QUANTA: u32 = 50;
-/// The same, if no quantum had a shortage: a worker has lost its processor once. Chosen: a shortage
-/// counts from two quanta in a row on; any value from 2 to 5 will do.
+/// Quanta after which measuring ends if none of them had a shortage. Chosen: one more than the two
+/// short quanta in a row that begin a trial; any value from 2 to 5 will do.
 const FIRST_CALM_QUANTA: u32 = 3;
 /// After so many quanta with smaller teams only, the largest of these counts as the largest team.
 /// Chosen: a fifth of a second; any value from 5 to 100 will do.
@@ -55,8 +55,8 @@ static DUE: AtomicU64 = AtomicU64::new(0);
 /// About the same time by the tick counter, which takes less time to read than the clock; 0 if it is
 /// not known.
 static DUE_TICKS: AtomicU64 = AtomicU64::new(0);
-/// The size of the largest team that was seen in the quantum.
-static LARGEST_TEAM: AtomicU32 = AtomicU32::new(0);
+/// The largest result of [`workers_of`] in the quantum.
+static MOST_WORKERS_WANTED: AtomicU32 = AtomicU32::new(0);
 
 struct MeasuredProcess {
     allotment: Allotment,
@@ -80,8 +80,8 @@ pub fn before_wait(thread: OwnThread) {
 /// Is `thread`, which waits at a barrier, to call [`before_wait`] again? Between two tasks it may
 /// measure, and move. True until it has done so.
 #[inline]
-pub fn must_attend(thread: OwnThread) -> bool {
-    attention::needs_attention() && must_attend_cold(thread)
+pub fn must_measure_or_move(thread: OwnThread) -> bool {
+    attention::needs_attention() && must_measure_or_move_cold(thread)
 }
 
 /// A region with this team begins.
@@ -102,8 +102,8 @@ pub fn at_fork(team: &Team) {
 #[inline]
 pub fn between_regions(thread: OwnThread) {
     if attention::needs_attention() {
-        let region = thread.own().binding.primary_worker.get();
-        let primary = region.filter(|(epoch, _)| *epoch == thread.seen_epoch.get());
+        let noted = thread.own().binding.primary_worker.get();
+        let primary = noted.filter(|(epoch, _)| *epoch == thread.seen_epoch.get());
         follow(thread, ALL_WORKERS, primary.map(|(_, primary)| primary));
     }
 }
@@ -130,10 +130,10 @@ fn attend(thread: OwnThread) {
 }
 
 #[cold]
-fn must_attend_cold(thread: OwnThread) -> bool {
+fn must_measure_or_move_cold(thread: OwnThread) -> bool {
     let team = thread.team();
     is_quantum_over() && workers_of(team).is_some()
-        || thread.own().binding.last_seen_running.get() != attention::running()
+        || thread.own().binding.running_workers_seen.get() != attention::running()
             && thread.num() != 0
             && primary_of_movable(team).is_some()
 }
@@ -166,8 +166,8 @@ fn primary_of_movable(team: &Team) -> Option<&'static Worker> {
 fn measure(workers: u32) {
     // ORDERING: Relaxed, all; measurements. The exchange of `DUE` gives the quantum to one thread,
     // and the lock orders what is decided.
-    if LARGEST_TEAM.load(Ordering::Relaxed) < workers {
-        LARGEST_TEAM.fetch_max(workers, Ordering::Relaxed);
+    if MOST_WORKERS_WANTED.load(Ordering::Relaxed) < workers {
+        MOST_WORKERS_WANTED.fetch_max(workers, Ordering::Relaxed);
     }
     if !is_quantum_over() {
         return;
@@ -182,7 +182,7 @@ fn measure(workers: u32) {
     }
     let next = MEASURED.try_lock().map_or(now + QUANTUM_MICROS, |mut measured| {
         // ORDERING: as above.
-        let largest = LARGEST_TEAM.swap(0, Ordering::Relaxed).max(workers);
+        let largest = MOST_WORKERS_WANTED.swap(0, Ordering::Relaxed).max(workers);
         if root::count() == 1 {
             return end_quantum(&mut measured, largest, now > due + STALE_MICROS);
         }
@@ -190,14 +190,14 @@ fn measure(workers: u32) {
         run_on(ALL_WORKERS);
         now + QUANTUM_MICROS
     });
-    // The lock is free: the thread that finds the next quantum over can take it.
+    // If this thread held the lock, it has released it, so the thread that measures next can take it.
     // ORDERING: as above.
     DUE.store(next, Ordering::Relaxed);
 }
 
-/// Is the quantum over? The clock is read only if the tick counter says so, because each wait at a
-/// barrier asks. A virtual machine that has moved may have other ticks, so they count only if the end
-/// is near.
+/// Is the quantum over? Each wait at a barrier calls this. So it reads the tick counter first, and the
+/// clock only if no ticks are left. After a virtual machine has moved to another computer, the counter
+/// may differ, so more than [`MOST_TICKS_LEFT`] is not believed.
 fn is_quantum_over() -> bool {
     // ORDERING: Relaxed; see `measure`.
     let left = DUE_TICKS.load(Ordering::Relaxed).wrapping_sub(arch::ticks());
@@ -227,7 +227,7 @@ fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: b
 
 impl MeasuredProcess {
     fn new(largest: u32) -> Self {
-        attention::note_most(largest);
+        attention::set_all_workers(largest);
         let seed = u64::from(std::process::id()) << 8 | u64::from(largest);
         let (allotment, meter) = (Allotment::new(largest, seed), QuantumMeter::begin());
         Self { allotment, meter, calm: 0, was_short: false, smaller: 0, largest_smaller: 0 }
@@ -237,11 +237,11 @@ impl MeasuredProcess {
     /// shortage.
     fn end_quantum(&mut self, largest: u32) -> bool {
         let sample = self.meter.end_quantum();
-        attention::count_quantum(sample.wall);
+        attention::add_time_with_fewer_workers(sample.wall);
         match self.new_most(largest) {
             Some(most) => {
                 self.allotment.resize(most);
-                attention::note_most(most);
+                attention::set_all_workers(most);
             }
             None => _ = self.allotment.decide(sample),
         }
@@ -303,7 +303,7 @@ pub unsafe fn forget_after_fork() {
 /// the thread is to be on its assigned worker. The team runs on at most `team_limit` workers.
 fn follow(thread: OwnThread, team_limit: u32, primary: Option<&'static Worker>) {
     let running = attention::running();
-    let followed = thread.own().binding.last_seen_running.replace(running);
+    let seen_before = thread.own().binding.running_workers_seen.replace(running);
     let Some(host) = thread.host() else { return };
     let target = match (thread.home(), primary) {
         // An isolated worker is for its thread alone.
@@ -311,7 +311,7 @@ fn follow(thread: OwnThread, team_limit: u32, primary: Option<&'static Worker>) 
             active_worker(thread.num(), team_limit, primary)
         }
         (Some(home), _) => home,
-        (None, Some(primary)) if followed != running || host.is_withdrawn() => {
+        (None, Some(primary)) if seen_before != running || host.is_withdrawn() => {
             active_worker(thread.num(), team_limit, primary)
         }
         (None, _) => return,
@@ -319,7 +319,7 @@ fn follow(thread: OwnThread, team_limit: u32, primary: Option<&'static Worker>) 
     if ptr::eq(target, host) {
         return;
     }
-    // Counted before the move, because the thread may get the target late.
+    // Counted before the move: `relocate` returns only when the target runs the thread.
     let is_home = |worker: &Worker| thread.home().is_none_or(|home| ptr::eq(worker, home));
     count_away(is_home(host), is_home(target));
     if ult::sched::relocate(thread.home(), target) {

@@ -158,8 +158,8 @@ pub fn read() -> Counters {
         donors: ult::tls_block::count() as u64,
         switches,
         moves: attention::moves(),
-        worker_changes: attention::changes(),
-        fewer_workers_us: attention::fewer_micros(),
+        worker_changes: attention::worker_changes(),
+        fewer_workers_us: attention::fewer_workers_micros(),
         ..Counters::default()
     };
     offload::add_counters(&mut counters);

@@ -20,9 +20,8 @@
 //! *Hysteresis.* A vain trial doubles the time until the next one in that direction, up to
 //! [`LONGEST_HOLD_MICROS`]. A trial lasts a sixteenth of the time for which the number had held, at
 //! least 3 and at most 12 quanta. It ends early if it is worth less than half of what the old number
-//! was. So the price of being wrong falls with the time in
-//! which nothing changed. If the machine has a processor that is idle, a trial of more workers
-//! comes after four quanta.
+//! was. So the longer nothing changes, the smaller is the share of time that trials cost. If the
+//! machine has a processor that is idle, a trial of more workers comes after four quanta.
 //!
 //! Sources: Tucker and Gupta, *Process control and scheduling issues for multiprogrammed
 //! shared-memory multiprocessors* (SOSP 1989): a process should have as many runnable threads as
@@ -136,8 +135,8 @@ pub struct Allotment {
 }
 
 impl Allotment {
-    /// All of `most` workers run; at least 1. With different seeds, processes begin their trials at
-    /// different times.
+    /// All of `most` workers run; at least 1. The seed spreads the repetitions of failed trials, so
+    /// that processes do not repeat them together.
     #[must_use]
     pub fn new(most: u32, seed: u64) -> Self {
         Self {

@@ -17,7 +17,7 @@
 //!   light guards (Linux 6.13) neighbouring stacks share one memory area and their number is not
 //!   bounded by `vm.max_map_count`; elsewhere each stack is two areas, about 32,000 stacks at the
 //!   usual limit. A light guard writes a table entry for each of its pages, so the first
-//!   [`MAPPED_GUARDS`] stacks have guards that are areas of their own.
+//!   [`GUARDS_WITH_OWN_AREA`] stacks have guards that are areas of their own.
 //!
 //! What may not live here: who runs on a stack, and when; messages about overflow
 //! ([`crate::fault`]).
@@ -65,10 +65,11 @@ const LIST_MAX: usize = POOLED_MAX / LISTS;
 const BUSY: usize = 1;
 /// `MADV_GUARD_INSTALL`, Linux 6.13; not in the `libc` crate of every version.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
-/// While fewer stacks have ever been mapped at one time, a guard is a memory area of its own. Making
-/// one takes 1 µs, and a light guard of 1 MiB takes 8 µs (AMD EPYC, Linux 6.18). Chosen: the teams of
-/// most programs, and few areas beside the usual limit of 65,530; any value from 32 to 4096 will do.
-const MAPPED_GUARDS: usize = 256;
+/// So many stacks get a guard that is a memory area of its own; later ones get a light guard, where
+/// the kernel has them. Making one takes 1 µs, and a light guard of 1 MiB takes 8 µs (AMD EPYC,
+/// Linux 6.18). Chosen: the teams of most programs, and few areas beside the usual limit of 65,530;
+/// any value from 32 to 4096 will do.
+const GUARDS_WITH_OWN_AREA: usize = 256;
 
 /// One list of free stacks. On a pair of cache lines of its own.
 #[repr(align(128))]
@@ -424,7 +425,8 @@ fn map_guarded(size: usize) -> io::Result<*mut u8> {
     // does not matter.
     let guarded = unsafe {
         libc::madvise(base, mapping(size), libc::MADV_NOHUGEPAGE);
-        let light = guards::used() >= MAPPED_GUARDS && libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0;
+        let light =
+            guards::used() >= GUARDS_WITH_OWN_AREA && libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0;
         light || make_inaccessible(base, GUARD)
     };
     if !guarded {

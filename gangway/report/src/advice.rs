@@ -210,16 +210,16 @@ fn no_processor(summary: &Summary) -> Option<Advice> {
 /// The number of running workers followed the processors that the program got.
 fn fewer_workers(summary: &Summary) -> Option<Advice> {
     let fewer = summary.fewer_workers?;
-    let running = match fewer.least == fewer.most {
-        true => fewer.least.to_string(),
-        false => format!("{} to {}", fewer.least, fewer.most),
+    let running = match fewer.least_running == fewer.most_running {
+        true => fewer.least_running.to_string(),
+        false => format!("{} to {}", fewer.least_running, fewer.most_running),
     };
     let text = format!(
         "For {} of {} other programs took processors, and the threads{} ran on {running} of {} workers ({} move{}).",
-        time(fewer.time),
+        time(fewer.time.min(summary.length)),
         time(summary.length),
         if summary.ranks > 1 { " of one rank" } else { "" },
-        fewer.all,
+        fewer.all_workers,
         fewer.moves,
         if fewer.moves == 1 { "" } else { "s" }
     );
@@ -414,7 +414,14 @@ mod tests {
 
     #[test]
     fn times_with_fewer_workers_are_said() {
-        let fewer = FewerWorkers { time: 400.0, withdrawn_time: 400.0, least: 1, most: 1, all: 2, moves: 12 };
+        let fewer = FewerWorkers {
+            time: 400.0,
+            withdrawn_time: 400.0,
+            least_running: 1,
+            most_running: 1,
+            all_workers: 2,
+            moves: 12,
+        };
         let one = Summary { fewer_workers: Some(fewer), ..summary(&[]) };
         says(
             &one,
@@ -422,7 +429,7 @@ mod tests {
                 "For 400.0 us of 1.0 ms other programs took processors, and the threads ran on 1 of 2 workers (12 moves).",
             ],
         );
-        let fewer = FewerWorkers { most: 3, all: 4, moves: 1, ..fewer };
+        let fewer = FewerWorkers { most_running: 3, all_workers: 4, moves: 1, ..fewer };
         let some = Summary { fewer_workers: Some(fewer), ranks: 2, one_clock: true, ..summary(&[]) };
         says(&some, &["the threads of one rank ran on 1 to 3 of 4 workers (1 move)."]);
     }

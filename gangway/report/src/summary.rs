@@ -70,7 +70,7 @@ pub struct Summary {
     pub parallelism_at_least: f64,
     /// What is on the critical path, the longest first.
     pub on_path: Vec<(String, f64)>,
-    /// The process of which fewer than all workers ran, for the longest time if there are several.
+    /// Of the process whose fewer workers ran for the longest time; nothing if all workers always ran.
     pub fewer_workers: Option<FewerWorkers>,
     pub lost: u64,
     /// Tasks that were left out. Where there are any, counts of tasks by function and length are

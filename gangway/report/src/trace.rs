@@ -224,7 +224,7 @@ struct Builder {
     arrows: HashMap<(String, i64), (u32, u32)>,
     counters: HashMap<String, usize>,
     workers: WorkerEvents,
-    /// The last time of all.
+    /// The latest time of any event, in microseconds.
     end: f64,
     /// By process and lane.
     many: Vec<((i64, i64), Many)>,
@@ -573,7 +573,14 @@ pub mod tests {
             "'ph':'X','tid':0,'name':'f','cat':'task','ts':1,'dur':9",
         ]))
         .unwrap();
-        let expected = FewerWorkers { time: 6.0, withdrawn_time: 6.0, least: 1, most: 1, all: 2, moves: 1 };
+        let expected = FewerWorkers {
+            time: 6.0,
+            withdrawn_time: 6.0,
+            least_running: 1,
+            most_running: 1,
+            all_workers: 2,
+            moves: 1,
+        };
         assert_eq!(trace.fewer_workers, [expected]);
     }
 

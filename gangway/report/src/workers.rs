@@ -3,7 +3,7 @@
 //! The library writes the number at each change, and a mark at each move of a thread
 //! (docs/protocols/allotment.md). Before the first change all workers run.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// From here on so many workers run, and so many are withdrawn.
 #[derive(Clone, Copy, Debug)]
@@ -17,15 +17,15 @@ pub struct WorkerChange {
 /// A process of which fewer than all workers ran for some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FewerWorkers {
-    /// For how long, in microseconds.
+    /// For how long fewer than all workers ran, in microseconds.
     pub time: f64,
-    /// The time of the withdrawn workers, added up.
+    /// The sum of the times of all withdrawn workers, in microseconds.
     pub withdrawn_time: f64,
     /// How many workers ran in this time: the least and the largest number.
-    pub least: u64,
-    pub most: u64,
+    pub least_running: u64,
+    pub most_running: u64,
     /// How many workers there were.
-    pub all: u64,
+    pub all_workers: u64,
     /// How often a thread has moved to another worker.
     pub moves: u64,
 }
@@ -33,7 +33,7 @@ pub struct FewerWorkers {
 /// What the events of each process say, by the process's number.
 #[derive(Debug, Default)]
 pub struct WorkerEvents {
-    processes: HashMap<i64, ProcessEvents>,
+    processes: BTreeMap<i64, ProcessEvents>,
 }
 
 #[derive(Debug, Default)]
@@ -62,16 +62,16 @@ impl WorkerEvents {
 impl ProcessEvents {
     fn sum(mut self, end: f64) -> Option<FewerWorkers> {
         self.changes.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let mut sum = FewerWorkers { least: u64::MAX, moves: self.moves, ..FewerWorkers::default() };
+        let mut sum = FewerWorkers { least_running: u64::MAX, moves: self.moves, ..FewerWorkers::default() };
         let ends = self.changes.iter().skip(1).map(|next| next.at).chain([end]);
         for (change, until) in self.changes.iter().zip(ends) {
             let time = (until - change.at).max(0.0);
             if change.withdrawn > 0 && time > 0.0 {
                 sum.time += time;
                 sum.withdrawn_time += change.withdrawn as f64 * time;
-                sum.least = sum.least.min(change.running);
-                sum.most = sum.most.max(change.running);
-                sum.all = sum.all.max(change.running + change.withdrawn);
+                sum.least_running = sum.least_running.min(change.running);
+                sum.most_running = sum.most_running.max(change.running);
+                sum.all_workers = sum.all_workers.max(change.running + change.withdrawn);
             }
         }
         (sum.time > 0.0).then_some(sum)
@@ -94,7 +94,14 @@ mod tests {
     #[test]
     fn times_with_fewer_workers_are_added_up() {
         let sum = events(&[(10.0, 2, 2), (30.0, 1, 3), (40.0, 4, 0), (50.0, 3, 1)], 6).finish(60.0);
-        let expected = FewerWorkers { time: 40.0, withdrawn_time: 80.0, least: 1, most: 3, all: 4, moves: 6 };
+        let expected = FewerWorkers {
+            time: 40.0,
+            withdrawn_time: 80.0,
+            least_running: 1,
+            most_running: 3,
+            all_workers: 4,
+            moves: 6,
+        };
         assert_eq!(sum, [expected]);
     }
 

@@ -48,7 +48,7 @@ impl Grain {
         self.short.get()
     }
 
-    /// Called when few tasks are left in the thread's deque. A long latest task may be the reason, so
+    /// Called when the thread stops running new tasks at once. A long latest task may be the reason, so
     /// the mean is taken again now.
     #[inline]
     pub fn recheck(&self) {

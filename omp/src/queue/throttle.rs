@@ -25,7 +25,7 @@ pub const DEQUE_TASKS: usize = 256;
 /// queues new ones before the others have run what they stole.
 /// Measured: a task of `fib` (benchmarks/overheads, 2 threads) took 13 ns with 4, 37 ns with 8 and
 /// 54 ns with 16; any value from 2 to 6 will do.
-pub const DEQUE_OF_SHORT_TASKS: usize = 4;
+pub const DEQUE_TASKS_IF_SHORT: usize = 4;
 
 /// Runs the newest ready tasks of the thread's own deque by plain calls, while the running task
 /// waits for the tasks that satisfy `mine`. `done` returns true when all these tasks are complete.
@@ -73,7 +73,7 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 ///
 /// If the deque of the thread has [`DEQUE_TASKS`], the producer as a rule runs each new task at once
 /// ([`is_saturated`]). If the tasks are short and the producer is explicit, it does so from
-/// [`DEQUE_OF_SHORT_TASKS`] on. With a full deque it runs some queued tasks instead in three cases:
+/// [`DEQUE_TASKS_IF_SHORT`] on. With a full deque it runs some queued tasks instead in three cases:
 /// tasks with a priority are ready, the producer runs on a free agent, or task-aware MPI is on. With
 /// task-aware MPI, a task that waits for a message must be alone on its stack ([`crate::outside`]).
 ///
@@ -88,7 +88,7 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
-    if here.thread.own().search.grain.is_short() && here.thread.deque.len() >= DEQUE_OF_SHORT_TASKS {
+    if here.thread.own().search.grain.is_short() && here.thread.deque.len() >= DEQUE_TASKS_IF_SHORT {
         saturate_if_short(here);
     }
     if pending.is_multiple_of(CHILDREN_PER_CHECK) && pending != 0 {
@@ -103,8 +103,8 @@ pub fn throttle(here: CurrentThread) {
 /// value from 16 to 64 will do.
 const CHILDREN_PER_CHECK: u32 = 32;
 
-/// The deque holds enough short tasks. If the running task is explicit, each new task is run at once
-/// from here on.
+/// The deque holds enough short tasks. If the running task is explicit, and [`may_saturate`] allows it,
+/// each new task is run at once from here on.
 #[inline(never)]
 fn saturate_if_short(here: CurrentThread) {
     if here.task.is_explicit() && may_saturate(here) {
@@ -149,13 +149,13 @@ pub fn is_saturated(thread: OwnThread) -> bool {
 }
 
 /// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until fewer than
-/// half of [`DEQUE_TASKS`], or of [`DEQUE_OF_SHORT_TASKS`], are in the deque, or until a task with a
+/// half of [`DEQUE_TASKS`], or of [`DEQUE_TASKS_IF_SHORT`], are in the deque, or until a task with a
 /// priority is ready.
 #[inline]
 pub fn update_saturated(here: CurrentThread) -> bool {
     let search = &here.thread.own().search;
     let is_short = search.grain.is_short() && here.task.is_explicit();
-    let enough = if is_short { DEQUE_OF_SHORT_TASKS / 2 } else { DEQUE_TASKS / 2 };
+    let enough = if is_short { DEQUE_TASKS_IF_SHORT / 2 } else { DEQUE_TASKS / 2 };
     let stays = here.thread.deque.len() >= enough && here.thread.team().team_queue().has_nothing_urgent();
     if !stays {
         search.grain.recheck();

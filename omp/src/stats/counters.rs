@@ -95,8 +95,8 @@ counters! {
     /// Times that a thread moved to another worker, or back, because the number of workers follows the
     /// processors that the program gets.
     moves,
-    /// Times that this number of running workers has changed.
+    /// How often the number of running workers has changed.
     worker_changes,
-    /// Microseconds in which fewer than all workers ran.
+    /// Microseconds of the measured quanta in which fewer than all workers ran.
     fewer_workers_us,
 }

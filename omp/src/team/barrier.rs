@@ -94,7 +94,7 @@ impl Team {
         let released = || self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled();
         loop {
             following::before_wait(thread);
-            self.help_at_barrier(thread, passed, &|| released() || following::must_attend(thread));
+            self.help_at_barrier(thread, passed, &|| released() || following::must_measure_or_move(thread));
             if released() || self.is_lost() {
                 return;
             }

@@ -58,9 +58,9 @@ impl Team {
         self.start.0.gang.get()
     }
 
-    /// Is the tag of the region's gang that of this team alone, for certain? A nested team may run for
-    /// the gang of the outer one.
-    pub fn has_own_gang(&self) -> bool {
+    /// Is this an outermost team? If its region has a gang, no other team has the gang's tag. A nested
+    /// team may run for the gang of the outer one.
+    pub fn is_outermost(&self) -> bool {
         self.plan().nesting.active_around <= 1
     }
 

@@ -100,7 +100,7 @@ impl Team {
             .finished_if(place == WaitSite::Join)
             .alone_if(self.size() == 1)
             .synchronizing_if(place != WaitSite::Task)
-            .helping_if(self.has_own_gang())
+            .waits_as_helper_if(self.is_outermost())
             .taking_any_task_if(takes_any_task)
             .in_order_if(order);
         ult::sched::wait(&wait);

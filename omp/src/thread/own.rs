@@ -145,7 +145,7 @@ pub struct ThreadBinding {
     /// the worker of thread 0. Determined when the region begins.
     pub primary_worker: Cell<Option<(u64, &'static Worker)>>,
     /// How many workers ran when the thread last asked where to run.
-    pub last_seen_running: Cell<u32>,
+    pub running_workers_seen: Cell<u32>,
 }
 
 impl ThreadOwn {
@@ -184,7 +184,7 @@ impl ThreadOwn {
                 unbound: RefCell::default(),
                 partition: PlacePartition::default(),
                 primary_worker: Cell::new(None),
-                last_seen_running: Cell::new(ALL_WORKERS),
+                running_workers_seen: Cell::new(ALL_WORKERS),
             },
             tied: Tied::default(),
             mode: Cell::new(arch::fp_state()),

@@ -20,27 +20,27 @@ use super::attention::{ALL_WORKERS, running, set_running};
 /// a time.
 pub fn run_on(number: u32) {
     set_running(number);
-    for worker in (0..table_len()).filter_map(at).filter(|worker| !may_be_active(worker)) {
+    for worker in (0..table_len()).filter_map(at).filter(|worker| !may_be_withdrawn(worker)) {
         worker.set_withdrawn(false);
     }
-    let most = if number == ALL_WORKERS { usize::MAX } else { number as usize - 1 };
-    for (place, worker) in candidates().into_iter().enumerate() {
-        let was_withdrawn = worker.set_withdrawn(place >= most);
-        if was_withdrawn && place < most {
+    let active_in_pool = if number == ALL_WORKERS { usize::MAX } else { number as usize - 1 };
+    for (index, worker) in candidates().into_iter().enumerate() {
+        let was_withdrawn = worker.set_withdrawn(index >= active_in_pool);
+        if was_withdrawn && index < active_in_pool {
             worker.wake(); // it looks for work again
         }
     }
 }
 
-/// Can the worker be active or withdrawn? Not if it belongs to one thread, stands in for another
-/// worker, or has no kernel thread.
-fn may_be_active(worker: &Worker) -> bool {
+/// Can the worker be withdrawn? Not if it belongs to one thread, such as the program's own, stands in
+/// for another worker, or has no kernel thread.
+fn may_be_withdrawn(worker: &Worker) -> bool {
     worker.is_shared() && !worker.is_standing_in() && !worker.is_dedicated() && worker.watched.tid() != 0
 }
 
 /// The workers that can be active, those with an assigned OpenMP thread before the others.
 fn candidates() -> Vec<&'static Worker> {
-    let all = (0..table_len()).filter_map(at).filter(|worker| may_be_active(worker));
+    let all = (0..table_len()).filter_map(at).filter(|worker| may_be_withdrawn(worker));
     let mut all: Vec<_> = all.map(|worker| (!worker.is_assigned(), worker)).collect();
     all.sort_by_key(|&(is_free, _)| is_free);
     all.into_iter().map(|(_, worker)| worker).collect()

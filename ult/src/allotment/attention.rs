@@ -27,7 +27,7 @@ struct AllotmentWords {
     /// How many workers run.
     running: AtomicU32,
     /// How many workers run if none is withdrawn.
-    most: AtomicU32,
+    all_workers: AtomicU32,
     /// When the last quantum ended, in microseconds.
     measured: AtomicU64,
     /// In the quantum, gangs ran whose threads wait for each other in the program's code.
@@ -37,22 +37,22 @@ struct AllotmentWords {
     /// Threads that have moved to another worker, or back.
     moves: AtomicU64,
     /// How often `running` has changed.
-    changes: AtomicU64,
+    worker_changes: AtomicU64,
     /// The time in which not all workers ran, in microseconds.
-    fewer_micros: AtomicU64,
+    fewer_workers_micros: AtomicU64,
 }
 
 static WORDS: AllotmentWords = AllotmentWords {
     is_on: AtomicBool::new(false),
     attention: AtomicBool::new(false),
     running: AtomicU32::new(ALL_WORKERS),
-    most: AtomicU32::new(0),
+    all_workers: AtomicU32::new(0),
     measured: AtomicU64::new(0),
     gangs_spin: AtomicBool::new(false),
     away: AtomicU32::new(0),
     moves: AtomicU64::new(0),
-    changes: AtomicU64::new(0),
-    fewer_micros: AtomicU64::new(0),
+    worker_changes: AtomicU64::new(0),
+    fewer_workers_micros: AtomicU64::new(0),
 };
 
 /// From here on the number of workers follows the machine. Any thread.
@@ -73,14 +73,14 @@ pub(crate) fn note_shortage() {
     // ORDERING: Relaxed; a setting.
     if WORDS.is_on.load(Ordering::Relaxed) && !needs_attention() {
         note_quantum();
-        // ORDERING: Relaxed; the hint, written only if it changes.
+        // ORDERING: Relaxed; the hint, written only if it worker_changes.
         WORDS.attention.store(true, Ordering::Relaxed);
     }
 }
 
 /// A gang begins whose threads are known to wait for each other in the program's code.
 pub fn note_spinning_gang() {
-    // ORDERING: Relaxed, both; a hint. Written only if it changes.
+    // ORDERING: Relaxed, both; a hint. Written only if it worker_changes.
     if !WORDS.gangs_spin.load(Ordering::Relaxed) {
         WORDS.gangs_spin.store(true, Ordering::Relaxed);
     }
@@ -143,42 +143,46 @@ pub fn running() -> u32 {
     WORDS.running.load(Ordering::Relaxed)
 }
 
-/// Sets the number that [`running`] returns. If it changes, the change is counted, and the observer
+/// Sets the number that [`running`] returns. If it worker_changes, the change is counted, and the observer
 /// is notified.
 pub(super) fn set_running(workers: u32) {
     // ORDERING: as above. The exchange shows each change to one thread.
     if WORDS.running.swap(workers, Ordering::Relaxed) != workers {
-        // ORDERING: Relaxed; the thread that has set it decides the number, too.
-        let most = WORDS.most.load(Ordering::Relaxed);
-        observer::notify(|| SchedulerEvent::RunningWorkers { running: workers.min(most), most });
+        // ORDERING: Relaxed; a hint for the observer. Another thread may have set it.
+        let all_workers = WORDS.all_workers.load(Ordering::Relaxed);
+        observer::notify(|| SchedulerEvent::RunningWorkers {
+            running: workers.min(all_workers),
+            all_workers,
+        });
         // ORDERING: Relaxed; a statistic.
-        WORDS.changes.fetch_add(1, Ordering::Relaxed);
+        WORDS.worker_changes.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// From here on `workers` run if none is withdrawn. For the observer: nothing follows from it.
-pub fn note_most(workers: u32) {
+/// From here on `workers` run if none is withdrawn. Only the observer uses this number; no decision
+/// depends on it.
+pub fn set_all_workers(workers: u32) {
     // ORDERING: Relaxed; see `set_running`.
-    WORDS.most.store(workers, Ordering::Relaxed);
+    WORDS.all_workers.store(workers, Ordering::Relaxed);
 }
 
 /// How often the number of running workers has changed.
-pub fn changes() -> u64 {
+pub fn worker_changes() -> u64 {
     // ORDERING: Relaxed; a statistic.
-    WORDS.changes.load(Ordering::Relaxed)
+    WORDS.worker_changes.load(Ordering::Relaxed)
 }
 
 /// How long fewer than all workers have run, in microseconds: the sum of the measured quanta.
-pub fn fewer_micros() -> u64 {
+pub fn fewer_workers_micros() -> u64 {
     // ORDERING: Relaxed; a statistic.
-    WORDS.fewer_micros.load(Ordering::Relaxed)
+    WORDS.fewer_workers_micros.load(Ordering::Relaxed)
 }
 
 /// A quantum of so many microseconds ends in which [`running`] workers ran.
-pub fn count_quantum(micros: u64) {
+pub fn add_time_with_fewer_workers(micros: u64) {
     if running() != ALL_WORKERS {
         // ORDERING: Relaxed; a statistic.
-        WORDS.fewer_micros.fetch_add(micros, Ordering::Relaxed);
+        WORDS.fewer_workers_micros.fetch_add(micros, Ordering::Relaxed);
     }
 }
 
@@ -214,26 +218,26 @@ mod tests {
 
     static OBSERVER: Observer = Observer {
         observe: |event| {
-            if let SchedulerEvent::RunningWorkers { running, most } = event {
-                SEEN.lock().unwrap().push((running, most));
+            if let SchedulerEvent::RunningWorkers { running, all_workers } = event {
+                SEEN.lock().unwrap().push((running, all_workers));
             }
         },
     };
 
-    /// The only test that changes the number, which is one for the process.
+    /// The only test that worker_changes the number, which is one for the process.
     #[test]
     fn each_change_of_the_number_is_counted_and_reported_once() {
         observer::set(Some(&OBSERVER));
         note_quantum(); // so that no worker of another test ends the attention
-        let (changes_before, time_before) = (changes(), fewer_micros());
-        note_most(4);
-        count_quantum(10_000);
+        let (changes_before, time_before) = (worker_changes(), fewer_workers_micros());
+        set_all_workers(4);
+        add_time_with_fewer_workers(10_000);
         for number in [ALL_WORKERS, 2, 2, 1, ALL_WORKERS, ALL_WORKERS] {
             set_running(number);
-            count_quantum(if number == 2 { 100 } else { 7 });
+            add_time_with_fewer_workers(if number == 2 { 100 } else { 7 });
         }
         observer::set(None);
         assert_eq!(*SEEN.lock().unwrap(), [(2, 4), (1, 4), (4, 4)]);
-        assert_eq!((changes() - changes_before, fewer_micros() - time_before), (3, 207));
+        assert_eq!((worker_changes() - changes_before, fewer_workers_micros() - time_before), (3, 207));
     }
 }

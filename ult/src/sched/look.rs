@@ -448,7 +448,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
 }
 
 /// A ULT that is offered to idle workers, if this worker hosts no thread of a region. A withdrawn
-/// worker takes it, too: no thread has to run it, so nothing else would start it.
+/// worker takes it, too: possibly no other worker would start it.
 fn offered(worker: &'static Worker) -> Option<Next> {
     if !offers::any() {
         return None;

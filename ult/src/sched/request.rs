@@ -48,8 +48,8 @@ pub struct Wait<'a> {
     pub(crate) finished: bool,
     /// See [`Wait::alone_if`].
     pub(crate) alone: bool,
-    /// See [`Wait::helping_if`].
-    pub(crate) helps: bool,
+    /// See [`Wait::waits_as_helper_if`].
+    pub(crate) waits_as_helper: bool,
     /// See [`Wait::synchronizing_if`].
     pub(crate) synchronizes: bool,
     /// See [`Wait::taking_any_task_if`].
@@ -74,7 +74,7 @@ impl<'a> Wait<'a> {
             yields: false,
             finished: false,
             alone: false,
-            helps: false,
+            waits_as_helper: false,
             synchronizes: false,
             takes_any_task: false,
         }
@@ -171,13 +171,13 @@ impl<'a> Wait<'a> {
         Self { synchronizes, ..self }
     }
 
-    /// If `helps` is true, the thread waits at a synchronization point of a team that has a gang tag of
-    /// its own. Then it is a helper of the team's other threads
+    /// Counts only together with [`Wait::synchronizing_if`]. If `waits_as_helper` is true, no other team
+    /// has the gang tag of the thread's team. Then the thread is a helper of the team's other threads
     /// ([`WaitUrgency::Helpers`](crate::stall::WaitUrgency)).
     #[inline(always)]
     #[must_use]
-    pub const fn helping_if(self, helps: bool) -> Self {
-        Self { helps, ..self }
+    pub const fn waits_as_helper_if(self, waits_as_helper: bool) -> Self {
+        Self { waits_as_helper, ..self }
     }
 
     /// If `takes_any_task` is true, the thread may start any task of the team whose counter is that

@@ -42,11 +42,11 @@ const COMPUTING_PERIOD_NANOS: u64 = 80 * QUICK_PERIOD_NANOS;
 /// Nanoseconds before the first look at code behind which only younger gangs or helpers wait. By the
 /// order of gangs this code does not wait for younger gangs, and it seldom waits for a task. Chosen:
 /// long against a spin within a gang; any value from 1 ms to 4 ms will do.
-const UNHURRIED_WAIT_NANOS: u64 = 2_000_000;
+const NOT_URGENT_WAIT_NANOS: u64 = 2_000_000;
 /// Nanoseconds between looks from which on code that computes is switched out for helpers. The worker
-/// has stood still for twice that time then. Chosen: a task of a tenth of a second ends on its
-/// worker. A task that waits for one that no thread has started is not stuck for long. Any value from
-/// 40 ms to 200 ms will do.
+/// has stood still for some 0.13 s then. Chosen: a task of a tenth of a second ends on its worker. A
+/// task that waits for one that no thread has started is not stuck for long. Any value from 40 ms to
+/// 200 ms will do.
 const HELPERS_PERIOD_NANOS: u64 = 80_000_000;
 /// Number of looks in a row that must agree before the queues are handed off. Chosen: one look may
 /// hit a short pause of the thread; any value from 2 to 4 will do.
@@ -250,15 +250,16 @@ impl Episode {
     }
 
     fn due_after(&self, watched: &'static Watched) -> u64 {
+        let urgency = urgency(watched);
         let period = if self.soon { QUICK_PERIOD_NANOS } else { self.period };
-        // Those that wait may have changed since.
-        let period = period.min(time_limits(watched).overdue);
-        let may_come_soon = match urgency(watched) {
+        // Other contexts may wait than at the last look.
+        let period = period.min(time_limits(urgency).overdue);
+        let may_come_soon = match urgency {
             WaitUrgency::Urgent => true,
             WaitUrgency::Helpers => self.soon || watched.in_known_region(),
-            WaitUrgency::Later => false,
+            WaitUrgency::NotUrgent => false,
         };
-        if may_come_soon { period } else { period.max(UNHURRIED_WAIT_NANOS) }
+        if may_come_soon { period } else { period.max(NOT_URGENT_WAIT_NANOS) }
     }
 
     /// Asks the handler at once about a worker that has moved in a region that was seen spinning.
@@ -306,7 +307,7 @@ impl Episode {
             self.consumes(watched, aim, from, now);
         } else {
             self.busy = 0;
-            self.period = self.period.min(LONGEST_NAP_NANOS);
+            self.end_longer_period();
             if !self.deprived {
                 self.ran = ran;
             }
@@ -345,11 +346,13 @@ impl Episode {
             }
             SampleVerdict::Alone => {
                 self.slow_down(watched);
-                self.period = self.period.min(LONGEST_NAP_NANOS);
+                self.end_longer_period();
             }
             SampleVerdict::Elsewhere => {
-                self.period =
-                    (2 * self.period).min(LONG_PERIOD_NANOS.max(self.period)).min(LONGEST_NAP_NANOS);
+                if self.period < LONG_PERIOD_NANOS {
+                    self.period *= 2;
+                }
+                self.end_longer_period();
                 self.cannot_interrupt(watched, from, now);
                 if self.awkward.looks == AGREEING_LOOKS {
                     // A library computes, as a rule; if it waits, the hand-off comes little later.
@@ -369,9 +372,15 @@ impl Episode {
     /// its worker for ever.
     fn slow_down(&mut self, watched: &'static Watched) {
         self.awkward = Run::NONE;
-        let is_helped = urgency(watched) == WaitUrgency::Helpers;
-        let waited = if is_helped { self.due_after(watched) } else { self.period };
-        self.period = (2 * waited).min(time_limits(watched).overdue);
+        let urgency = urgency(watched);
+        let waited = if urgency == WaitUrgency::Helpers { self.due_after(watched) } else { self.period };
+        self.period = (2 * waited).min(time_limits(urgency).overdue);
+    }
+
+    /// Ends the longer time between looks that helpers allow. That time is only for program code that
+    /// computed at the last look.
+    fn end_longer_period(&mut self) {
+        self.period = self.period.min(LONGEST_NAP_NANOS);
     }
 
     fn interrupt(&mut self, watched: &'static Watched, aim: &Aim, now: u64) {
@@ -384,7 +393,7 @@ impl Episode {
         // ORDERING: Relaxed; released by `pending`.
         trap.switch_count.store(self.switch_count, Relaxed);
         // ORDERING: as above.
-        trap.overdue.store(time_limits(watched).passed_after(self.period), Relaxed);
+        trap.overdue.store(time_limits(urgency(watched)).passed_after(self.period), Relaxed);
         // ORDERING: Relaxed; this thread alone uses the field.
         trap.sent.store(now, Relaxed);
         // ORDERING: Release pairs with the handler's Acquire.
@@ -512,9 +521,9 @@ impl TimeLimits {
     }
 }
 
-/// The time limits of code behind which the contexts of `watched` wait.
-fn time_limits(watched: &'static Watched) -> TimeLimits {
-    match urgency(watched) {
+/// The time limits of code behind which contexts of this urgency wait.
+fn time_limits(urgency: WaitUrgency) -> TimeLimits {
+    match urgency {
         WaitUrgency::Helpers => TimeLimits { suspect: LONGEST_NAP_NANOS, overdue: HELPERS_PERIOD_NANOS },
         _ => TimeLimits { suspect: LONG_PERIOD_NANOS, overdue: LONGEST_NAP_NANOS },
     }

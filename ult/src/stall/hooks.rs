@@ -43,14 +43,14 @@ pub struct Hooks {
 /// How urgent the contexts are that wait behind a worker's running code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitUrgency {
-    /// One of them goes before the running code, or is of its own gang: the code may well be waiting
-    /// for it.
+    /// The running code may well be waiting for one of them, or for a queued ULT, and not all of them
+    /// are helpers.
     Urgent,
     /// All of them are *helpers*: they wait at the next barrier of the code's own team. They can only
     /// run tasks until the code comes to this barrier.
     Helpers,
     /// None of them is urgent.
-    Later,
+    NotUrgent,
 }
 
 static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new(ptr::null_mut());
@@ -76,7 +76,7 @@ pub(super) fn urgency(watched: &'static Watched) -> WaitUrgency {
 
 /// May the code of `watched` be waiting for a context that waits behind it?
 pub(super) fn may_wait_for_others(watched: &'static Watched) -> bool {
-    urgency(watched) != WaitUrgency::Later
+    urgency(watched) != WaitUrgency::NotUrgent
 }
 
 /// The lowest address of the running context's own stack, if `sp` lies in it. The program's code

@@ -119,7 +119,7 @@ static HELPED: AtomicUsize = AtomicUsize::new(0);
 fn urgency(watched: &'static Watched) -> WaitUrgency {
     let is = |record: &AtomicUsize| record.load(SeqCst) == &raw const *watched as usize;
     if is(&CALM) {
-        WaitUrgency::Later
+        WaitUrgency::NotUrgent
     } else if is(&HELPED) {
         WaitUrgency::Helpers
     } else {
@@ -287,7 +287,7 @@ fn helped(duration: Duration) -> (u64, usize) {
 }
 
 #[test]
-fn who_computes_beside_helpers_keeps_its_worker() {
+fn computing_beside_helpers_is_switched_out_late() {
     let _stage = stage();
     let (signals, preemptions) = helped(Duration::from_millis(60));
     assert!(signals <= 8, "{signals} signals in 60 ms");

@@ -175,7 +175,7 @@ fn start(state: u32) -> bool {
     // ORDERING: Relaxed; the winner of the exchange starts the watcher, and nothing else depends on
     // it.
     if STATE.compare_exchange(state, AWAKE, Relaxed, Relaxed).is_ok() && !spawn() {
-        // The first scan, which is the watcher's otherwise.
+        // Without a watcher, this thread makes the first scan.
         super::objects::refresh();
         // ORDERING: as above.
         STATE.store(NONE, Relaxed);
@@ -418,7 +418,7 @@ extern "C" fn main(_: *mut c_void) -> *mut c_void {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     leave_the_starters_place();
     ask_for_short_slices();
-    // On this thread, because it takes some 50 us, which the forking thread would spend otherwise.
+    // The scan takes some 50 us, so the watcher makes it, not the forking thread.
     super::objects::refresh();
     watch()
 }

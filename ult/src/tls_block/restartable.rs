@@ -75,7 +75,7 @@ impl Area {
     }
 
     /// Has the thread begun a sequence since the kernel last interrupted it?
-    fn has_been_used(self) -> bool {
+    fn has_recent_sequence(self) -> bool {
         // SAFETY: as in `unregister`; the field is aligned.
         unsafe { self.field::<u64>(LAST_SEQUENCE).read_volatile() != 0 }
     }
@@ -116,7 +116,7 @@ pub(crate) fn unregister() {
 /// Does the program use restartable sequences, as far as can be seen? Then a thread must stay on its
 /// kernel thread. The caller runs with the kernel thread's own TLS block.
 pub(crate) fn are_used() -> bool {
-    if Area::of_this_thread().is_some_and(|area| area.is_registered() && area.has_been_used()) {
+    if Area::of_this_thread().is_some_and(|area| area.is_registered() && area.has_recent_sequence()) {
         // ORDERING: Relaxed; a flag by itself.
         ARE_USED.store(true, Ordering::Relaxed);
     }

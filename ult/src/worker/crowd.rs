@@ -109,7 +109,8 @@ impl Worker {
         !self.is_dedicated() && !self.is_withdrawn()
     }
 
-    /// Withdraws the worker, or ends that. Returns whether it was withdrawn. Any thread.
+    /// Withdraws the worker, or ends that. Returns the old flag; [`Self::is_withdrawn`] asks as well
+    /// whether fewer than all workers run. Any thread.
     pub(crate) fn set_withdrawn(&self, withdrawn: bool) -> bool {
         // ORDERING: Relaxed; as above. Written only if it changes, because idle workers read it.
         let before = self.duty.withdrawn.load(Ordering::Relaxed);
@@ -265,13 +266,13 @@ pub fn wait_urgency(watched: &'static Watched) -> WaitUrgency {
     // ORDERING: Relaxed, both; see the type.
     let urgency = &worker.per_switch.urgency;
     let (suspended, helpers) =
-        (urgency.suspended.load(Ordering::Relaxed), urgency.helpers.load(Ordering::Relaxed));
+        (urgency.suspended.load(Ordering::Relaxed), urgency.all_are_helpers.load(Ordering::Relaxed));
     if helpers && !worker.has_queued() && !watched.is_wanted() {
         WaitUrgency::Helpers
     } else if suspended || !worker.ults.is_empty() || has_urgent_gang(worker) {
         WaitUrgency::Urgent
     } else {
-        WaitUrgency::Later
+        WaitUrgency::NotUrgent
     }
 }
 

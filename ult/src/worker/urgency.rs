@@ -24,13 +24,13 @@ pub(crate) struct Urgency {
     level: AtomicI32,
     pub(super) suspended: AtomicBool,
     /// All suspended contexts are helpers, see [`crate::stall::WaitUrgency`].
-    pub(super) helpers: AtomicBool,
+    pub(super) all_are_helpers: AtomicBool,
 }
 
 impl Urgency {
     pub(crate) const fn new() -> Self {
         let (id, level) = (AtomicI64::new(GangTag::NONE.id), AtomicI32::new(GangTag::NONE.level));
-        Self { id, level, suspended: AtomicBool::new(false), helpers: AtomicBool::new(false) }
+        Self { id, level, suspended: AtomicBool::new(false), all_are_helpers: AtomicBool::new(false) }
     }
 
     /// Code of this gang runs from here on.
@@ -53,7 +53,7 @@ impl Urgency {
     /// suspended there are helpers.
     #[inline]
     pub(crate) fn set_suspended(&self, urgent: bool, helpers: bool) {
-        for (flag, value) in [(&self.suspended, urgent), (&self.helpers, helpers)] {
+        for (flag, value) in [(&self.suspended, urgent), (&self.all_are_helpers, helpers)] {
             // ORDERING: Relaxed; see the type.
             if flag.load(Ordering::Relaxed) != value {
                 // ORDERING: as above.
@@ -66,9 +66,9 @@ impl Urgency {
     #[inline]
     pub(crate) fn clear_helpers(&self) {
         // ORDERING: Relaxed, both; see the type.
-        if self.helpers.load(Ordering::Relaxed) {
+        if self.all_are_helpers.load(Ordering::Relaxed) {
             // ORDERING: as above.
-            self.helpers.store(false, Ordering::Relaxed);
+            self.all_are_helpers.store(false, Ordering::Relaxed);
         }
     }
 

@@ -33,8 +33,8 @@ pub(crate) struct SuspendedContext {
     pub(super) alone: bool,
     /// The context waits for all threads and tasks of a team, see [`SuspendedContext::sync_point`].
     synchronizes: bool,
-    /// See [`Wait::helping_if`].
-    pub(super) helps: bool,
+    /// See [`Wait::waits_as_helper_if`].
+    pub(super) waits_as_helper: bool,
     /// See [`Wait::taking_any_task_if`].
     takes_any_task: bool,
     /// The context of the same thread that was suspended just before this one. Null if there was
@@ -79,7 +79,7 @@ impl SuspendedContext {
             finished: wait.finished,
             alone: wait.alone,
             synchronizes: wait.synchronizes,
-            helps: wait.helps,
+            waits_as_helper: wait.waits_as_helper,
             takes_any_task: wait.takes_any_task,
             below: core::ptr::null_mut(),
             order: wait.order,
@@ -91,7 +91,7 @@ impl SuspendedContext {
     /// run.
     pub(crate) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, RANK_OF_YIELDING);
-        let (yields, finished, alone, synchronizes, helps, takes_any_task, interrupted) =
+        let (yields, finished, alone, synchronizes, waits_as_helper, takes_any_task, interrupted) =
             (false, false, false, false, false, false, true);
         let (seek, sleepers, below, order) = (None, None, core::ptr::null_mut(), None);
         Self {
@@ -106,7 +106,7 @@ impl SuspendedContext {
             finished,
             alone,
             synchronizes,
-            helps,
+            waits_as_helper,
             takes_any_task,
             below,
             order,

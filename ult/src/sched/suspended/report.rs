@@ -19,18 +19,18 @@ pub(crate) struct Others {
     /// The synchronization point at which all of these contexts of other threads wait. Null if one
     /// of them waits for something else or is ready, or if there are none.
     pub(crate) sync_point: *const AtomicU32,
-    /// The gang of those that wait at this point, if they help ([`Wait::helping_if`]). Threads of
-    /// nested teams may have the gang of the outer team, and do not help.
+    /// The gang tag of the last context that was found at this point; none if it does not wait as a
+    /// helper ([`Wait::waits_as_helper_if`]). One team has the point, so all of them agree.
     ///
-    /// [`Wait::helping_if`]: crate::sched::request::Wait::helping_if
+    /// [`Wait::waits_as_helper_if`]: crate::sched::request::Wait::waits_as_helper_if
     tag: GangTag,
 }
 
 impl Others {
     const NONE: Others = Others { exists: false, sync_point: core::ptr::null(), tag: GangTag::NONE };
 
-    /// Are there other threads here, and do all of them wait for the team of `running`? The tag of a
-    /// team whose threads help is that of one region.
+    /// Are there other threads here, and do all of them wait for the team of `running`? No two teams
+    /// whose threads are helpers have the same tag.
     pub(crate) fn are_helpers_of(&self, running: &Role) -> bool {
         !self.sync_point.is_null() && self.tag != GangTag::NONE && self.tag == running.tag
     }
@@ -62,7 +62,7 @@ impl SuspendedContexts {
                 {
                     return Others { exists: true, ..Others::NONE };
                 }
-                let tag = if entry.helps { entry.role.tag } else { GangTag::NONE };
+                let tag = if entry.waits_as_helper { entry.role.tag } else { GangTag::NONE };
                 others = Others { exists: true, sync_point, tag };
             }
         }

@@ -71,7 +71,7 @@ fn helpers_wait_for_the_team_of_the_running_code() {
     let of = |number, tag| Role { tag, ..role(number) };
     let mut suspended = SuspendedContexts::new();
     for number in [2, 3] {
-        let wait = Wait::until(&never).counted_by(&counter).synchronizing_if(true).helping_if(true);
+        let wait = Wait::until(&never).counted_by(&counter).synchronizing_if(true).waits_as_helper_if(true);
         let ult = ptr::without_provenance_mut(number);
         suspended.suspend(SuspendedContext::of(ult, of(number, tag), &wait));
     }
