@@ -82,3 +82,31 @@ pub fn last_line(text: &str) -> &str {
     let line = text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
     line.char_indices().nth(160).map_or(line, |(end, _)| &line[..end])
 }
+
+/// The processors that this process may use.
+pub fn allowed_processors() -> Vec<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.map(processors).unwrap_or_default()
+}
+
+/// The processors of the kernel's list.
+fn processors(list: &str) -> Vec<u32> {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    list.trim().split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_processors_are_spelled_out() {
+        assert_eq!(processors("\t0-2,5,7-8\n"), [0, 1, 2, 5, 7, 8]);
+        assert_eq!(processors("3"), [3]);
+        assert_eq!(processors(""), []);
+    }
+}

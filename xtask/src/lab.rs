@@ -186,14 +186,8 @@ fn verdict(row: &LabRow, known: bool, lenient: bool, report: &mut Report) {
 
 /// The first core this process may use, and the first two.
 fn cores() -> Vec<String> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let list = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")).unwrap_or("0");
-    let parts = list.trim().split(',').filter_map(|part| {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        Some(low.parse::<u32>().ok()?..=high.parse::<u32>().ok()?)
-    });
-    match parts.flatten().take(2).collect::<Vec<u32>>()[..] {
-        [one, two] => vec![one.to_string(), format!("{one},{two}")],
+    match exec::allowed_processors()[..] {
+        [one, two, ..] => vec![one.to_string(), format!("{one},{two}")],
         [one] => vec![one.to_string()],
         _ => vec!["0".into()],
     }

@@ -398,11 +398,14 @@ fn drawn_rightly(page: &browser::Page, trace: &str) -> Vec<String> {
 
 /// Lane, begin and length of a slice.
 fn slice(line: &str) -> Option<(u64, f64, f64)> {
-    let number = |name: &str| {
-        let rest = line.split_once(&format!("\"{name}\":"))?.1;
-        rest[..rest.find([',', '}'])?].parse::<f64>().ok()
-    };
+    let number = |name: &str| number_of::<f64>(line, name);
     line.contains("\"ph\":\"X\"").then(|| Some((number("tid")? as u64, number("ts")?, number("dur")?)))?
+}
+
+/// The number with this name in a line of a trace.
+fn number_of<T: std::str::FromStr>(line: &str, name: &str) -> Option<T> {
+    let rest = line.split_once(&format!("\"{name}\":"))?.1;
+    rest[..rest.find([',', '}'])?].parse().ok()
 }
 
 #[cfg(test)]

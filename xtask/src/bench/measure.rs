@@ -122,7 +122,7 @@ fn sample(
 
 /// The command; nothing if the lane has no such program.
 pub fn words(row: &BenchRow, lane: &BenchLane, passive: bool) -> Option<Vec<String>> {
-    if row.is_ours_alone && lane.is_peer() {
+    if row.gangway_only && lane.is_peer() {
         return None;
     }
     let on_tbb = lane.built.runtime == "oneTBB";
@@ -189,9 +189,15 @@ mod tests {
         let lanes = super::super::verdict::tests::lanes();
         let runs = |row: &BenchRow, lane: usize| words(row, &lanes[lane], false).is_some();
         let all = plan::rows(2, true);
-        let alone = all.iter().find(|row| row.is_ours_alone).unwrap();
+        let alone = all.iter().find(|row| row.gangway_only).unwrap();
         assert_eq!([0, 1, 2, 3].map(|lane| runs(alone, lane)), [false, true, false, true]);
-        assert!(all.iter().filter(|row| !row.is_ours_alone).all(|row| runs(row, 0)));
+        let (fib, metg) =
+            (all.iter().find(|row| row.title == "fib"), all.iter().find(|row| row.title.starts_with("metg")));
+        let mut tbb = lanes[0].clone();
+        tbb.built.runtime = "oneTBB";
+        let on_tbb = |row: Option<&BenchRow>| words(row.unwrap(), &tbb, false).map(|words| words.join(" "));
+        assert_eq!(on_tbb(fib), None);
+        assert!(on_tbb(metg).unwrap().contains("tasks/metg_tbb "));
     }
 
     #[test]

@@ -85,10 +85,10 @@ impl RowFamily {
 }
 
 const RECORDS_NOTE: &str = "\
-`metg` is the minimum effective task granularity of Task Bench at an efficiency of 50 %: the average time of a task that tasks of a
-graph must have to keep the processors half as busy as the kernel alone. W is the number of cells in a row. oneTBB executes a flow graph that is made once, whose
-making is not in its figures. `replay` has no figures of peers: libgomp cannot record a graph, and LLVM's libomp as packaged is built without
-`__kmpc_start_record_task`. What they can do is in the rows `anew`. `hand-over` is from the end of a predecessor's body to the begin of its successor's, `fib` the
+`metg` is the minimum effective task granularity of Task Bench at an efficiency of 50 %: the shortest average task with which a graph still
+keeps the processors half as busy as the kernel alone; `inf`: not reached. W is the number of cells in a row. oneTBB executes a flow graph
+that is made once, and making it is not in its figures. `replay` has no figures of peers
+([why](../benchmarks/README.md#records)). `hand-over` is from the end of a predecessor's body to the begin of its successor's, `fib` the
 processor time of all threads for one task.
 
 ";
@@ -175,8 +175,8 @@ pub struct BenchRow {
     pub unit: Unit,
     /// Whether tasks of a microsecond and more must have run on two threads at least.
     pub parallel: bool,
-    /// Whether the peers have nothing that could run it.
-    pub is_ours_alone: bool,
+    /// Whether only Gangway can run it.
+    pub gangway_only: bool,
     /// Whether it is also measured with `OMP_WAIT_POLICY=passive`.
     pub passive: bool,
     /// What no runtime can beat.

@@ -28,9 +28,24 @@ pub enum BarVerdict {
 
 /// The lane of the better OpenMP peer, and its figure.
 pub fn better_peer(measured: &Measured, lanes: &[BenchLane]) -> Option<(usize, Figure)> {
+    better_peer_by(|figure| figure.least, measured, lanes)
+}
+
+/// The same, by this part of the figures.
+fn better_peer_by(
+    part: fn(&Figure) -> f64,
+    measured: &Measured,
+    lanes: &[BenchLane],
+) -> Option<(usize, Figure)> {
     let peers = (0..lanes.len()).filter(|at| lanes[*at].is_peer() && lanes[*at].built.runtime != "oneTBB");
     let figures = peers.filter_map(|at| Some((at, measured.best(at).figure()?)));
-    figures.min_by(|a, b| a.1.least.total_cmp(&b.1.least))
+    figures.min_by(|a, b| part(&a.1).total_cmp(&part(&b.1)))
+}
+
+/// Our lane with the program of the lane `peer`.
+fn own_lane(peer: usize, lanes: &[BenchLane]) -> Option<usize> {
+    let compiler = &lanes[peer].built.compiler;
+    (0..lanes.len()).find(|at| !lanes[*at].is_peer() && lanes[*at].built.compiler == *compiler)
 }
 
 /// Our lanes in the order of the tables, and their figures.
@@ -47,21 +62,17 @@ pub fn ratio(measured: &Measured, lanes: &[BenchLane]) -> Option<(f64, f64)> {
     Some((best.least / peer.least, best.median / peer.median))
 }
 
-/// Gangway over the better peer by medians, in the build of that peer: the same program.
+/// Gangway over the better peer by medians, in the build of that peer: the same program. Each lane's
+/// median is that of the wait policy with the least figure, as in the tables.
 pub fn by_medians(measured: &Measured, lanes: &[BenchLane]) -> Option<f64> {
-    let peers = (0..lanes.len()).filter(|at| lanes[*at].is_peer() && lanes[*at].built.runtime != "oneTBB");
-    let figures = peers.filter_map(|at| Some((at, measured.best(at).figure()?.median)));
-    let (peer, theirs) = figures.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let compiler = &lanes[peer].built.compiler;
-    let own = (0..lanes.len()).find(|at| !lanes[*at].is_peer() && lanes[*at].built.compiler == *compiler)?;
-    Some(measured.best(own).figure()?.median / theirs)
+    let (peer, theirs) = better_peer_by(|figure| figure.median, measured, lanes)?;
+    Some(measured.best(own_lane(peer, lanes)?).figure()?.median / theirs.median)
 }
 
 /// The medians of the same rounds: Gangway over the better peer in the build of that peer.
 pub fn pairs(measured: &Measured, lanes: &[BenchLane]) -> Option<(Ratio, usize)> {
     let (peer, _) = better_peer(measured, lanes)?;
-    let compiler = &lanes[peer].built.compiler;
-    let own = (0..lanes.len()).find(|at| !lanes[*at].is_peer() && lanes[*at].built.compiler == *compiler)?;
+    let own = own_lane(peer, lanes)?;
     let (ours, theirs) = (measured.best(own), measured.best(peer));
     let rounds = ours.rounds.iter().zip(&theirs.rounds);
     let pairs: Vec<(f64, f64)> =

@@ -34,6 +34,7 @@ pub struct BusySeries {
     pub rounds: Vec<Option<BusySample>>,
     /// Why it has none in later rounds: how it ended. Nothing for a peer that crawls.
     pub failure: Option<String>,
+    /// The lane is not run in further rounds.
     is_excluded: bool,
 }
 

@@ -25,7 +25,7 @@ until the last process has ended, in seconds, with its start. Cells are wall tim
 interleaved rounds. A peer that takes longer than 3 s runs once. *One worker* and *n workers* are Gangway with that number in `GANGWAY_WORKERS`; without it, the number of
 running workers follows the processors that the program gets ([protocols/allotment.md](protocols/allotment.md)).
 
-The last two columns are medians of the ratios of the same round, with the 95 % confidence interval: Gangway over the better peer (aim: at most 1),
+The last two columns are medians of the ratios of the same round, from three rounds on with the 95 % confidence interval: Gangway over the better peer (aim: at most 1),
 and over the best fixed number of workers (aim: at most 1.3). Bold: the aim is missed.
 
 ";

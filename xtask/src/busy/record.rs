@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 /// Its name in docs/plots.
 pub const FILE: &str = "busy.tsv";
 
+/// Stands instead of a round, before the reason why a lane failed.
+const FAILED: &str = "failed";
+
 /// The table. Its first line says what was measured on.
 pub fn write(rows: &[BusyRow], cores: u32) -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -15,18 +18,13 @@ pub fn write(rows: &[BusyRow], cores: u32) -> String {
     text.push_str("# program\tsituation\tlane\tround\twall_s\tprocessor_s\n");
     for row in rows {
         for series in &row.series {
+            let head = format!("{}\t{}\t{}", row.program, row.situation, series.kind.name());
             if let Some(failure) = &series.failure {
-                let (program, situation, lane) = (&row.program, &row.situation, series.kind.name());
-                let _ = writeln!(text, "{program}\t{situation}\t{lane}\tfailed\t{failure}\t-");
+                let _ = writeln!(text, "{head}\t{FAILED}\t{failure}\t-");
             }
             for (round, sample) in series.rounds.iter().enumerate() {
                 if let Some(BusySample { wall, processor }) = sample {
-                    let (program, situation, lane) = (&row.program, &row.situation, series.kind.name());
-                    let _ = writeln!(
-                        text,
-                        "{program}\t{situation}\t{lane}\t{}\t{wall:.4}\t{processor:.2}",
-                        round + 1
-                    );
+                    let _ = writeln!(text, "{head}\t{}\t{wall:.4}\t{processor:.2}", round + 1);
                 }
             }
         }
@@ -65,7 +63,7 @@ pub fn read(text: &str) -> Vec<BusyRow> {
                 series.rounds.resize(series.rounds.len().max(round), None);
                 series.rounds[round - 1] = Some(BusySample { wall, processor });
             }
-            _ if round == "failed" => series.failure = Some(wall.into()),
+            _ if round == FAILED => series.failure = Some(wall.into()),
             _ => {}
         }
     }

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use super::{Bench, slice};
+use super::{Bench, number_of, slice};
+use crate::exec::allowed_processors;
 use crate::report::Report;
 
 /// Microseconds of processor time of a task of `starved.c`.
@@ -33,7 +34,7 @@ impl Bench<'_> {
         let [first, second, ..] = processors[..] else {
             return report.skip(name, "with one processor there is one worker");
         };
-        // A cgroup may allow less time than its processors have.
+        // The quota of a cgroup may allow one worker only.
         if std::thread::available_parallelism().is_ok_and(|workers| workers.get() < 2) {
             return report.skip(name, "with the time of one processor there is one worker");
         }
@@ -45,7 +46,7 @@ impl Bench<'_> {
         report.check(name, self.running_workers_problem(&words).err().into_iter().collect());
     }
 
-    /// The counter shows numbers of both workers, and the report says what they mean.
+    /// The counter shows both workers, and the report says how many of them ran.
     fn running_workers_problem(&self, words: &[String]) -> Result<(), String> {
         let file = self.file("running_workers.json");
         let trace = self.recorded(words, &file, &[])?;
@@ -106,42 +107,15 @@ fn first_processor() -> String {
     allowed_processors().first().unwrap_or(&0).to_string()
 }
 
-/// The processors that this process may use.
-fn allowed_processors() -> Vec<u32> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    list.map(processors).unwrap_or_default()
-}
-
-/// The processors of the kernel's list.
-fn processors(list: &str) -> Vec<u32> {
-    let range = |range: &str| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    };
-    list.trim().split(',').filter_map(range).flatten().collect()
-}
-
 /// The numbers of running and of withdrawn workers, if the line says how many run from then on.
 fn running_workers(line: &str) -> Option<(u64, u64)> {
     let (_, values) = line.split_once("\"name\":\"running workers\"")?;
-    let number = |name: &str| {
-        let (_, rest) = values.split_once(&format!("\"{name}\":"))?;
-        rest[..rest.find([',', '}'])?].parse().ok()
-    };
-    Some((number("running")?, number("withdrawn")?))
+    Some((number_of(values, "running")?, number_of(values, "withdrawn")?))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{processors, running_workers};
-
-    #[test]
-    fn ranges_of_processors_are_spelled_out() {
-        assert_eq!(processors("\t0-2,5,7-8\n"), [0, 1, 2, 5, 7, 8]);
-        assert_eq!(processors("3"), [3]);
-        assert_eq!(processors(""), []);
-    }
+    use super::running_workers;
 
     #[test]
     fn numbers_of_workers_are_read() {

@@ -73,7 +73,7 @@ impl PlanExtent {
             settings: &[],
             unit,
             parallel: false,
-            is_ours_alone: false,
+            gangway_only: false,
             passive: true,
             ideal: None,
             bars: vec![TargetBar::Peers],
@@ -328,27 +328,27 @@ fn cold(e: PlanExtent) -> Vec<BenchRow> {
 
 /// Limits beside the peers: how small tasks may be, and what making and handing on one costs.
 fn records(e: PlanExtent) -> Vec<BenchRow> {
-    let most =
-        |row: BenchRow, most| BenchRow { bars: vec![TargetBar::Peers, TargetBar::AtMost(most)], ..row };
+    let with_limit =
+        |row: BenchRow, limit| BenchRow { bars: vec![TargetBar::Peers, TargetBar::AtMost(limit)], ..row };
     let probe = |probe: &str, title: &str, threads| e.probe(RowFamily::Records, probe, title, threads, NS);
     let team = e.cores.max(2);
     let replay = |name: &str, title: &str| BenchRow {
-        is_ours_alone: true,
+        gangway_only: true,
         bars: vec![TargetBar::AtMost(20.0)],
         ..probe(name, title, team)
     };
     let mut rows = vec![
-        most(probe("fib_processor", "fib(20), processor time per task", 1), 20.0),
-        most(probe("fib_processor", "fib(20), processor time per task", 2), 20.0),
+        with_limit(probe("fib_processor", "fib(20), processor time per task", 1), 20.0),
+        with_limit(probe("fib_processor", "fib(20), processor time per task", 2), 20.0),
         replay("replay_independent", "replay: 1,000 independent tasks"),
         replay("replay_chains", "replay: 8 chains of 125 tasks"),
         probe("anew_independent", "anew: 1,000 independent tasks", team),
         probe("anew_chains", "anew: 8 chains of 125 tasks", team),
-        most(probe("hand_over_chain", "hand-over: the next of a chain", 2), 60.0),
+        with_limit(probe("hand_over_chain", "hand-over: the next of a chain", 2), 60.0),
         BenchRow {
             parallel: true,
             settings: BOUND,
-            ..most(probe("hand_over_pair", "hand-over: to another thread", 2), 60.0)
+            ..with_limit(probe("hand_over_pair", "hand-over: to another thread", 2), 60.0)
         },
     ];
     rows.extend(metg(e, team));
@@ -358,17 +358,18 @@ fn records(e: PlanExtent) -> Vec<BenchRow> {
 /// Two tasks of a step for each thread: a late thread makes the others wait. Four: there is slack.
 /// Quick: four, with few steps.
 fn metg(e: PlanExtent, threads: u32) -> Vec<BenchRow> {
-    // Patterns are made for powers of two.
-    let cells = threads.next_power_of_two();
+    // `fft` and `tree` are made for powers of two.
+    let rounded_threads = threads.next_power_of_two();
     let all: &[(&str, u32)] =
         &[("stencil", 4), ("fft", 4), ("tree", 4), ("nearest", 4), ("stencil", 2), ("fft", 2)];
-    let most_ms = if e.quick { 20 } else { 3000 };
-    let sizes = if e.quick { "--steps 20 --passes 1" } else { "--steps 200 --passes 20" };
+    let budget_ms = if e.quick { 20 } else { 3000 };
+    let extent = if e.quick { "--steps 20 --passes 1" } else { "--steps 200 --passes 20" };
     let all = if e.quick { &all[..4] } else { all };
-    let row = |&(pattern, times): &(&str, u32)| {
-        let width = times * cells;
-        let words =
-            format!("--pattern {pattern} --threads {threads} --width {width} {sizes} --budget-ms {most_ms}");
+    let row = |&(pattern, cells_per_thread): &(&str, u32)| {
+        let width = cells_per_thread * rounded_threads;
+        let words = format!(
+            "--pattern {pattern} --threads {threads} --width {width} {extent} --budget-ms {budget_ms}"
+        );
         BenchRow {
             program: BenchProgram::Metg,
             settings: BOUND,
