@@ -2,8 +2,8 @@
  * its own.
  *
  * All tasks of a round are made before the first may begin, so that making them is not in the
- * figure. There are fewer than runtimes throttle at: libgomp runs new tasks at once from 64 for
- * each thread. */
+ * figure. A round has fewer tasks than the runtimes' limits: libgomp runs new tasks at once from 64
+ * for each thread on. */
 #define _GNU_SOURCE
 #include "probe.h"
 
@@ -11,7 +11,14 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { LINKS = 48, PAIRS = 24, ROUNDS = 200, CLOCK_TRIALS = 200, MOST = ROUNDS * LINKS, LEAST = 100 };
+enum {
+    LINKS = 48,
+    PAIRS = 24,
+    ROUNDS = 200,
+    CLOCK_TRIALS = 200,
+    MOST_WAITS = ROUNDS * LINKS,
+    LEAST_WAITS = 100
+};
 
 /* A thread that has no processor takes nothing over: rounds go on for at most this time. */
 static const double most_seconds = 5;
@@ -21,7 +28,7 @@ static const double most_seconds = 5;
 static const double produce_us = 3, consume_us = 0.5;
 
 #if defined __x86_64__
-/* Ticks of the time-stamp counter: behind what stands before it, before what follows. */
+/* The time-stamp counter, read after all earlier and before all later instructions. */
 static long stamp(void)
 {
     unsigned processor;
@@ -38,7 +45,7 @@ static long stamp(void)
 
 static double ns_per_tick;
 /* Of two stamps after each other. */
-static long stamp_ticks = 1l << 40;
+static long stamp_cost = 1l << 40;
 
 static void calibrate(void)
 {
@@ -49,8 +56,8 @@ static void calibrate(void)
     ns_per_tick = (now() - start) * 1e9 / (double)(stamp() - first);
     for (int i = 0; i < CLOCK_TRIALS; ++i) {
         const long before = stamp(), took = stamp() - before;
-        if (took < stamp_ticks)
-            stamp_ticks = took;
+        if (took < stamp_cost)
+            stamp_cost = took;
     }
 }
 
@@ -63,8 +70,14 @@ static struct run {
 
 static int is_open;
 
-/* The first task of a chain: it waits until all tasks are made. A thread that has lost its
- * processor is let through. */
+/* Closes the gate, but not in a team of one thread, which runs each task at once. */
+static void close_gate(void)
+{
+    is_open = team_size == 1;
+}
+
+/* The first task of a chain waits here until all tasks are made. Every 1000 looks it gives up its
+ * processor, which the creating thread may need. */
 static void gate(void)
 {
     for (long looks = 1; !__atomic_load_n(&is_open, __ATOMIC_ACQUIRE); ++looks)
@@ -72,11 +85,11 @@ static void gate(void)
             sched_yield();
 }
 
-static double waits[MOST];
+static double waits[MOST_WAITS];
 
 static double waited(const struct run *before, const struct run *after)
 {
-    const long ticks = after->begin - before->end - stamp_ticks;
+    const long ticks = after->begin - before->end - stamp_cost;
     return ticks > 0 ? (double)ticks * ns_per_tick : 0;
 }
 
@@ -86,7 +99,7 @@ static double chain(double *median)
     calibrate();
     for (int round = 0; round < ROUNDS; ++round) {
         next = 0;
-        is_open = team_size == 1;
+        close_gate();
 #pragma omp parallel
 #pragma omp single
         {
@@ -112,31 +125,26 @@ static double chain(double *median)
     return waits[0];
 }
 
-/* The wait of `after`, a successor of producer `i`, if another thread has run it that was idle
- * before. */
-static int count_hand_over(int count, int i, const struct run *after)
+/* Adds the wait of `after`, a successor of producer `i`, if an idle other thread has run it. */
+static int add_hand_over(int count, int i, const struct run *after)
 {
-    const int is_kept = i > 0 && consumed[i - 1].end > produced[i].end;
-    if (after->thread != produced[i].thread && !is_kept)
+    const int other_was_busy = i > 0 && consumed[i - 1].end > produced[i].end;
+    if (after->thread != produced[i].thread && !other_was_busy)
         waits[count++] = waited(&produced[i], after);
     return count;
 }
 
-/* One thread produces, the other one consumes. A producer has two successors, the next producer and
- * its
- * consumer: its thread goes on with one of them, and the other one goes to another thread. That one
- * counts.
- */
+/* A producer has two successors, the next producer and its consumer. Its thread runs one of them. The
+ * wait of the other one counts, if another thread runs it. */
 static double producer_consumer(double *median)
 {
     static long items[PAIRS];
     int count = 0;
-    work_calibrate();
     calibrate();
     const double start = now();
-    for (int round = 0; round < ROUNDS || (count < LEAST && now() - start < most_seconds); ++round) {
+    for (int round = 0; round < ROUNDS || (count < LEAST_WAITS && now() - start < most_seconds); ++round) {
         long made = 0, sum = 0;
-        is_open = team_size == 1;
+        close_gate();
 #pragma omp parallel
 #pragma omp single
         {
@@ -165,10 +173,10 @@ static double producer_consumer(double *median)
             __atomic_store_n(&is_open, 1, __ATOMIC_RELEASE);
         }
         if (made != PAIRS || sum != (long)PAIRS * (PAIRS + 1) / 2)
-            wrong("a consumer came before its producer");
+            wrong("a task was lost, or a consumer came before its producer");
         for (int i = 0; i < PAIRS - 1; ++i) {
-            count = count_hand_over(count, i, &consumed[i]);
-            count = count_hand_over(count, i, &produced[i + 1]);
+            count = add_hand_over(count, i, &consumed[i]);
+            count = add_hand_over(count, i, &produced[i + 1]);
         }
     }
     if (count == 0 && team_size > 1)

@@ -1,7 +1,7 @@
 /* Measures one probe and prints one line.
  *
  *   overheads --probe NAME --threads T [--budget-ms B] [--samples 1]
- *       nanoseconds of one construct: least and median of the samples, with --samples 1 each of them
+ *       nanoseconds of one construct: least and median; --samples 1 prints each sample, too
  *   overheads --probe NAME --threads T --count N
  *       runs it N times and says how many constructs that are (for counting instructions)
  *   overheads --list
@@ -53,13 +53,15 @@ static double timed(const struct probe *p, long times)
     return now() - start;
 }
 
-/* The least time of five samples; of fewer, once one is below `enough`. A thread that has lost its
- * processor would otherwise end the calibration after few repetitions, and each sample would show the region
- * around them. */
+enum { CALIBRATION_SAMPLES = 5 };
+
+/* The least time of at most five samples; it stops at the first one below `enough`. A thread that has lost
+ * its processor would otherwise end the calibration after few repetitions, and each sample would show the
+ * region around them. */
 static double least_of_five(const struct probe *p, long times, double enough)
 {
     double least = timed(p, times);
-    for (int more = 0; more < 4 && least >= enough; ++more) {
+    for (int taken = 1; taken < CALIBRATION_SAMPLES && least >= enough; ++taken) {
         const double took = timed(p, times);
         least = took < least ? took : least;
     }

@@ -15,30 +15,32 @@
  * a run is the time of its kernels, divided by the threads, over the time that it took; its
  * granularity is that time, multiplied by the threads, over the tasks. Runs begin with small tasks
  * and go on with larger ones. Between the last granularity below 50 % and the first one above, the
- * figure is interpolated. Upwards, because other processes can only lower the efficiency, and
- * disturb long runs more than short ones.
+ * figure is interpolated; it is `inf` if none is above. The search goes upwards, because other
+ * processes can only lower the efficiency, and disturb long runs more than short ones.
  *
  * After each run all values are compared with those of a serial computation. A value is made of
  * those that it reads, so a task that began too early changes what follows. */
 #define _GNU_SOURCE
 #include "metg.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Nanoseconds of the smallest and of the largest kernels, and by what they grow. Those beyond
- * `soon_ns` run only if half of the budget has not been enough. */
-static const double first_ns = 20, soon_ns = 16e3, most_ns = 128e3, factor = 1.4;
+/* Nanoseconds of the smallest kernels, and the factor by which they grow. While no size has reached
+ * 50 %, they grow to `soon_ns`, and to `most_ns` once half of the budget is spent. */
+static const double first_ns = 20, growth = 1.4, soon_ns = 16e3, most_ns = 128e3;
 
-static const double wanted = 0.5;
+static const double wanted_efficiency = 0.5;
 
-/* By medians kernels grow to so many times those that are enough by the least times. */
-static const double most_times = 4;
+/* Kernels grow to so many times the size at which the least time reaches 50 %, so that the median may
+ * reach it, too. */
+static const double median_margin = 4;
 
-/* In a pass, runs of one granularity take so long together. */
-static const double each_ms = 3;
+/* Milliseconds spent on one size in one pass. */
+static const double ms_per_size = 3;
 
 enum {
     TRIALS = 400,
@@ -46,7 +48,7 @@ enum {
     MOST_SIZES = 32,
     MOST_RUNS = 400,
     MOST_PASSES = 100,
-    RADIUS = 5
+    RADIUS = (MOST_BEFORE - 1) / 2
 };
 
 struct graph graph;
@@ -169,12 +171,12 @@ static int make_graph(const char *pattern, int width)
     return graph.period > 0;
 }
 
-static long count_tasks(void)
+static double tasks_per_thread(void)
 {
     long count = 0;
     for (int step = 0; step < graph.steps; ++step)
         count += graph.width[step % graph.period];
-    return count;
+    return (double)count / team_size;
 }
 
 /* --- the sweep --- */
@@ -207,17 +209,16 @@ struct crossing {
     int is_found;
 };
 
-/* The next size, larger than the last one. Without a run of 50 %, the figure is the last
- * granularity: the true one is larger. */
-static void enter(struct crossing *c, double efficiency, double granularity)
+/* Adds the next size, which is larger than the last one. */
+static void add_size(struct crossing *c, double efficiency, double granularity)
 {
     if (c->is_found)
         return;
-    c->metg = granularity;
-    c->is_found = efficiency >= wanted;
+    c->metg = efficiency >= wanted_efficiency ? granularity : INFINITY;
+    c->is_found = efficiency >= wanted_efficiency;
     if (c->is_found && c->granularity > 0) {
-        const double share = (wanted - c->efficiency) / (efficiency - c->efficiency);
-        c->metg = c->granularity + share * (granularity - c->granularity);
+        const double part = (wanted_efficiency - c->efficiency) / (efficiency - c->efficiency);
+        c->metg = c->granularity + part * (granularity - c->granularity);
     }
     c->efficiency = efficiency;
     c->granularity = granularity;
@@ -234,7 +235,7 @@ struct size {
 static void run(struct size *size)
 {
     double spent = 0;
-    while (size->runs < MOST_RUNS && spent < each_ms * 1e6) {
+    while (size->runs < MOST_RUNS && spent < ms_per_size * 1e6) {
         clear(rows);
         const double start = now_ns();
         metg_run(size->iterations);
@@ -253,23 +254,24 @@ static void run(struct size *size)
  * time of the process, in which there may be other processes. Returns how many sizes have run. */
 static int run_all(struct size *sizes, int passes, double budget_ms)
 {
-    const double ns = calibrate(), share = (double)count_tasks() / team_size, start = now_ns();
-    double enough = soon_ns;
+    const double ns = calibrate(), tasks = tasks_per_thread(), start = now_ns();
+    double largest_ns = soon_ns;
     int count = 0, is_found = 0;
     for (int pass = 0; pass < passes; ++pass) {
         const double spent_ms = (now_ns() - start) * 1e-6;
         if (pass > 0 && spent_ms > budget_ms)
             break;
         if (!is_found && spent_ms > budget_ms / 2)
-            enough = enough * 2 < most_ns ? enough * 2 : most_ns;
-        double each = first_ns;
-        for (int i = 0; i < MOST_SIZES && each <= enough; ++i, each *= factor) {
-            sizes[i].iterations = (long)(each / ns);
-            sizes[i].ideal = (double)sizes[i].iterations * ns * share;
+            largest_ns = largest_ns * 2 < most_ns ? largest_ns * 2 : most_ns;
+        double kernel_ns = first_ns;
+        for (int i = 0; i < MOST_SIZES && kernel_ns <= largest_ns; ++i, kernel_ns *= growth) {
+            sizes[i].iterations = (long)(kernel_ns / ns);
+            sizes[i].ideal = (double)sizes[i].iterations * ns * tasks;
             run(&sizes[i]);
             count = i + 1 > count ? i + 1 : count;
-            if (sizes[i].ideal >= wanted * sizes[i].least && (!is_found || enough > each * most_times)) {
-                enough = each * most_times;
+            if (sizes[i].ideal >= wanted_efficiency * sizes[i].least &&
+                (!is_found || largest_ns > kernel_ns * median_margin)) {
+                largest_ns = kernel_ns * median_margin;
                 is_found = 1;
             }
         }
@@ -281,20 +283,20 @@ static void sweep(int passes, double budget_ms, int is_shown)
 {
     static struct size sizes[MOST_SIZES];
     struct crossing by_least = {0}, by_median = {0};
-    const double share = (double)count_tasks() / team_size;
+    const double tasks = tasks_per_thread();
     int runs = 0;
     metg_run(1);
     for (int i = 0, count = run_all(sizes, passes, budget_ms); i < count; ++i) {
         struct size *const size = &sizes[i];
         qsort(size->took, (size_t)size->runs, sizeof *size->took, ascending);
         const double median = (size->took[(size->runs - 1) / 2] + size->took[size->runs / 2]) / 2;
-        enter(&by_least, size->ideal / size->least, size->least / share);
-        enter(&by_median, size->ideal / median, median / share);
+        add_size(&by_least, size->ideal / size->least, size->least / tasks);
+        add_size(&by_median, size->ideal / median, median / tasks);
         runs += size->runs;
         if (is_shown)
             printf("# %4d of %6.0f ns: %.3f %.3f of the peak, tasks of %.0f and %.0f ns\n", size->runs,
-                   size->ideal / share, size->ideal / size->least, size->ideal / median, size->least / share,
-                   median / share);
+                   size->ideal / tasks, size->ideal / size->least, size->ideal / median, size->least / tasks,
+                   median / tasks);
     }
     printf("# least\tmedian\tunit\tsamples\n%.2f\t%.2f\tns\t%d\n", by_least.metg, by_median.metg, runs);
 }
@@ -302,7 +304,7 @@ static void sweep(int passes, double budget_ms, int is_shown)
 int main(int argc, char **argv)
 {
     const char *pattern = "";
-    int width = 0, passes = 20, is_shown = 0, is_known = 1;
+    int width = 0, passes = 20, is_shown = 0, is_usage_right = 1;
     double budget_ms = 3000;
     graph.steps = 200;
     for (int at = 1; at + 1 < argc; at += 2) {
@@ -322,11 +324,11 @@ int main(int argc, char **argv)
         else if (strcmp(option, "--show") == 0)
             is_shown = atoi(value);
         else
-            is_known = 0;
+            is_usage_right = 0;
     }
     width = width == 0 ? 4 * team_size : width;
-    if (!is_known || team_size < 1 || width < 2 || width > MOST_WIDTH || graph.steps < 1 || passes < 1 ||
-        passes > MOST_PASSES || !make_graph(pattern, width)) {
+    if (!is_usage_right || team_size < 1 || width < 2 || width > MOST_WIDTH || graph.steps < 1 ||
+        passes < 1 || passes > MOST_PASSES || !make_graph(pattern, width)) {
         fprintf(stderr, "usage: metg --pattern stencil|fft|tree|nearest --threads T [--width W] [--steps S] "
                         "[--passes P] [--budget-ms B] [--show 1]; fft and tree want a power of two\n");
         return 2;

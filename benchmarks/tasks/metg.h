@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+/* MOST_BEFORE: the cells at a distance of up to five. */
 enum { MOST_WIDTH = 1024, MOST_BEFORE = 11, MOST_PERIOD = 24 };
 
 /* A cell, on a line of its own. */

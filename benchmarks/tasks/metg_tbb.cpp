@@ -1,6 +1,5 @@
 // The graph on oneTBB, as a flow graph that is made once: a run makes no tasks and looks up no
-// addresses. So its figures are those of a graph that is executed again, which OpenMP's tasks are
-// not.
+// addresses. So its figures compare with `replay`, not with tasks that are made in each run.
 #include "metg.h"
 
 #include <oneapi/tbb/flow_graph.h>
