@@ -16,9 +16,11 @@ static void compute(void)
     }
 }
 
-static int has_moved(void)
+static ompx_counters_t counters;
+
+/* Has the number of workers followed the processors? */
+static int has_followed(void)
 {
-    ompx_counters_t counters = {0};
     ompx_get_counters(&counters, sizeof counters);
     return counters.moves > 0 && counters.worker_changes > 0 && counters.fewer_workers_us > 0;
 }
@@ -29,9 +31,11 @@ int main(void)
     double begin = omp_get_wtime();
     do
         compute();
-    while (!has_moved() && omp_get_wtime() < begin + 30);
+    while (!has_followed() && omp_get_wtime() < begin + 30);
     end_spinners();
-    if (!has_moved())
-        fprintf(stderr, "all workers have run all the time\n");
-    return !has_moved();
+    if (!has_followed())
+        fprintf(stderr, "%llu moves, %llu changes, %llu us with fewer workers: one is missing\n",
+                (unsigned long long)counters.moves, (unsigned long long)counters.worker_changes,
+                (unsigned long long)counters.fewer_workers_us);
+    return !has_followed();
 }
