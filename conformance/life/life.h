@@ -31,7 +31,10 @@ static inline int region(void)
 #pragma omp single
         size = omp_get_num_threads();
     }
-    return sum == 5050 && members == size * (size + 1) / 2;
+    int right = sum == 5050 && members == size * (size + 1) / 2;
+    if (!right)
+        fprintf(stderr, "a region of %ld threads: sum %ld, numbers %ld\n", size, sum, members);
+    return right;
 }
 
 static inline int tasks(void)
@@ -67,7 +70,10 @@ static inline int ended(pid_t child, int with)
     do
         came = waitpid(child, &status, 0);
     while (came < 0 && errno == EINTR);
-    return child > 0 && came == child && WIFEXITED(status) && WEXITSTATUS(status) == with;
+    int right = child > 0 && came == child && WIFEXITED(status) && WEXITSTATUS(status) == with;
+    if (!right)
+        fprintf(stderr, "child %d: waitpid says %d, status %#x, %s\n", child, came, status, strerror(errno));
+    return right;
 }
 
 struct life {

@@ -9,11 +9,14 @@ use super::build::TestBuilder;
 use super::plan::AbiVerdict;
 use super::report::AbiReport;
 
-/// What preloading may add to the start and end of a process (median).
+/// What preloading may add to the start and end of a process (median). Measured: 110 to 170 µs, and
+/// 70 to 130 for libgomp and libomp (Intel Xeon).
 const LIMIT: Duration = Duration::from_micros(300);
 /// Spawns of each kind. The medians of this many are steady to a few microseconds on a quiet
 /// machine.
 const SPAWNS: usize = 301;
+/// A machine with other work makes a median too long, never too short: the least of so many decides.
+const TRIALS: usize = 3;
 
 /// Checks silence, threads, files and cost.
 pub fn check(builder: &TestBuilder, report: &AbiReport) {
@@ -101,21 +104,32 @@ fn opened_by_us(plain: &str, ours: &str) -> Option<String> {
     opened.filter(|file| !file.contains(".so")).find(|file| !known.contains(file))
 }
 
+/// Tried again while it is too long.
 fn cost(library: &Path) -> AbiVerdict {
+    let mut least = added(library);
+    for _ in 1..TRIALS {
+        if least >= LIMIT {
+            least = least.min(added(library));
+        }
+    }
+    let text = format!(
+        "preloading adds {} µs to a process (median of {SPAWNS}; limit {} µs)",
+        least.as_micros(),
+        LIMIT.as_micros()
+    );
+    println!("note: {text}");
+    if least < LIMIT { AbiVerdict::Passed } else { AbiVerdict::Failed(text, line(library, &["/bin/true"])) }
+}
+
+/// What preloading adds, by medians of spawns in turn.
+fn added(library: &Path) -> Duration {
     let mut without = Vec::with_capacity(SPAWNS);
     let mut with = Vec::with_capacity(SPAWNS);
     for _ in 0..SPAWNS {
         without.push(spawn(Command::new("/bin/true").stdin(Stdio::null())));
         with.push(spawn(&mut preloaded(library, &["/bin/true"])));
     }
-    let added = median(&mut with).saturating_sub(median(&mut without));
-    let text = format!(
-        "preloading adds {} µs to a process (median of {SPAWNS}; limit {} µs)",
-        added.as_micros(),
-        LIMIT.as_micros()
-    );
-    println!("note: {text}");
-    if added < LIMIT { AbiVerdict::Passed } else { AbiVerdict::Failed(text, line(library, &["/bin/true"])) }
+    median(&mut with).saturating_sub(median(&mut without))
 }
 
 fn spawn(command: &mut Command) -> Duration {
