@@ -2,12 +2,14 @@
 #include "life.h"
 #include <spawn.h>
 extern char **environ;
+/* A status that no other end of the child has. */
+enum { DONE = 42 };
 static int child_of(int (*does)(void))
 {
     pid_t child = fork();
     if (!child)
-        _exit(does() ? 0 : 1);
-    return ended(child, 0);
+        _exit(does() ? DONE : 1);
+    return ended(child, DONE);
 }
 static int all(void)
 {
@@ -97,6 +99,15 @@ static int inside_region(void)
 {
     return inside(forks_region);
 }
+/* The grandchild's only thread comes from a team of the child. */
+static int forks_inside_region(void)
+{
+    return child_of(inside_region);
+}
+static int inside_twice(void)
+{
+    return inside(forks_inside_region);
+}
 static int inside_exec(void)
 {
     return inside(execs);
@@ -127,6 +138,53 @@ static int inside_task(void)
         right += one;
     }
     return right == 8;
+}
+/* The child's thread waits for others in the middle of its task. Meanwhile the barrier of the parent's team,
+ * where nobody else will come, must not end. */
+static int slow_region(void)
+{
+    int right = 0;
+#pragma omp parallel num_threads(2) reduction(+ : right)
+    {
+        if (omp_get_thread_num() == 1)
+            usleep(20000);
+        right += 1;
+    }
+    return right >= 1;
+}
+static int sleeps(void)
+{
+    usleep(20000);
+    return 1;
+}
+static int slow_tasks(void)
+{
+    int right = 0;
+    for (int i = 0; i < 3; i++)
+#pragma omp task shared(right)
+    {
+        int one = slow_region();
+#pragma omp atomic
+        right += one;
+    }
+#pragma omp taskwait
+    return right == 3;
+}
+static int inside_slow_task(void)
+{
+    int right = 0;
+    omp_set_max_active_levels(3);
+#pragma omp parallel num_threads(TEAM)
+#pragma omp single
+    for (int i = 0; i < 9; i++)
+#pragma omp task shared(right)
+    {
+        int (*const does[])(void) = {slow_region, slow_tasks, sleeps};
+        int one = child_of(does[i % 3]);
+#pragma omp atomic
+        right += one;
+    }
+    return right == 9;
 }
 static void *from_thread(void *out)
 {
@@ -197,8 +255,10 @@ int main(int argc, char **argv)
                                         {"many", many},
                                         {"inside_exit", inside_exit},
                                         {"inside_region", inside_region},
+                                        {"inside_twice", inside_twice},
                                         {"inside_exec", inside_exec},
                                         {"inside_task", inside_task},
+                                        {"inside_slow_task", inside_slow_task},
                                         {"inside_vfork", inside_vfork},
                                         {"inside_spawn", inside_spawn},
                                         {"inside_system", inside_system},

@@ -443,7 +443,7 @@ fn stay_to_the_end(thread: OwnThread) {
     let ready = || team.is_closed(epoch) || team.is_retired() || team.is_lost();
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin()));
     if team.is_lost() {
-        end_lost_process();
+        end_lost_process(thread);
     }
     tools::region::member_leaves(&thread);
 }
@@ -456,7 +456,7 @@ fn kept_share(thread: OwnThread, tls_block: &'static TlsBlock) -> Rest {
     let own = set_thread_pointer(tls_block);
     run_share(thread);
     if team.is_lost() {
-        end_lost_process(); // the child of a fork continues with the storage that the C library takes for its thread's
+        end_lost_process(thread); // the child of a fork continues with the storage that the C library takes for its thread's
     }
     if team.has_used_tasks() || team.plan().notified {
         team.keep_holding();
@@ -509,7 +509,7 @@ fn help_with_own_block(thread: OwnThread, own: &'static TlsBlock) -> bool {
     ult::sched::wait(&wait.finished());
     search::end_help(thread);
     if team.is_lost() {
-        end_lost_process();
+        end_lost_process(thread);
     }
     if notified {
         tools::region::member_leaves(&thread);
@@ -551,7 +551,7 @@ fn await_call(thread: OwnThread, rest: Rest) -> Call {
     crate::following::between_regions(thread);
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(spin));
     if team.is_lost() {
-        end_lost_process();
+        end_lost_process(thread);
     }
     match team.next_region(seen, thread.num()) {
         Some(epoch) => {
@@ -574,7 +574,7 @@ unsafe fn shared_main(argument: *mut ()) {
     super::stats::count_gang_ult();
     run_share(thread);
     if team.is_lost() {
-        end_lost_process();
+        end_lost_process(thread);
     }
     if team.lingers() {
         let notified = team.plan().notified;
@@ -615,7 +615,7 @@ fn help_until_closed(thread: OwnThread) {
     ult::sched::wait(&wait.taking_any_task_if(true).in_order(order));
     search::end_help(thread);
     if team.is_lost() {
-        end_lost_process();
+        end_lost_process(thread);
     }
 }
 

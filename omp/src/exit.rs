@@ -8,8 +8,10 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 use std::sync::Once;
 
+use ult::sched::{Spin, Wait};
+
 use crate::extension::offload;
-use crate::thread::current::CurrentThread;
+use crate::thread::current::{CurrentThread, OwnThread};
 
 /// Gets the program's status.
 pub type ExitHandler = unsafe extern "C" fn(c_int, *mut c_void);
@@ -54,9 +56,12 @@ pub fn finish_tasks(status: c_int) {
     }
 }
 
-/// Ends the child process of a fork whose only thread is a member or a free agent. That thread has
-/// nothing left to do, and a process ends with its last thread.
-pub fn end_lost_process() -> ! {
+/// Ends the child process of a fork whose only thread is `thread`, a member or a free agent. Its own
+/// part has nothing left to do. But first it ends the tasks that it has begun: one of them may have
+/// called `fork`, and may wait in a region of its own. A process ends with its last thread.
+pub fn end_lost_process(thread: OwnThread) -> ! {
+    let is_done = || thread.own().begun() == 0;
+    ult::sched::wait(&Wait::until(&is_done).spinning(Spin::exactly(20)));
     // SAFETY: the process has one thread, which runs no program code here.
     unsafe { libc::exit(0) }
 }

@@ -120,6 +120,9 @@ pub fn region_begins(thread: OwnThread) {
 #[cold]
 fn attend(thread: OwnThread) {
     let team = thread.team();
+    if team.is_lost() {
+        return; // no other worker of the team exists
+    }
     let workers = workers_of(team);
     if let Some(workers) = workers {
         measure(workers);
@@ -132,6 +135,9 @@ fn attend(thread: OwnThread) {
 #[cold]
 fn must_measure_or_move_cold(thread: OwnThread) -> bool {
     let team = thread.team();
+    if team.is_lost() {
+        return false;
+    }
     is_quantum_over() && workers_of(team).is_some()
         || thread.own().binding.running_workers_seen.get() != attention::running()
             && thread.num() != 0

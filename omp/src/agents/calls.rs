@@ -266,7 +266,7 @@ unsafe fn agent_main(argument: *mut ()) {
         tools::region::agent_begins(&thread);
         throttle::run_all(here);
         if team.is_lost() {
-            exit::end_lost_process(); // a task has forked, and this is the child
+            exit::end_lost_process(thread); // a task has forked, and this is the child
         }
         throttle::leave_nothing(thread);
         group(team).leave_agent(&plan.icv);

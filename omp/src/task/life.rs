@@ -408,7 +408,9 @@ pub fn begin(thread: OwnThread, task: &Task) {
     if task.affinity() != 0 {
         hint::remember(thread, task);
     }
-    if !task.flags().has(TaskFlags::UNTIED) {
+    if task.flags().has(TaskFlags::UNTIED) {
+        thread.own().untied.update(|count| count + 1);
+    } else {
         task.marks.set(thread.team().team_queue().marks());
         thread.own().tied.push(task);
     }
@@ -419,7 +421,9 @@ pub fn begin(thread: OwnThread, task: &Task) {
 #[inline]
 pub fn end(thread: OwnThread, task: &Task) {
     let flags = task.flags();
-    if !flags.has(TaskFlags::UNTIED) {
+    if flags.has(TaskFlags::UNTIED) {
+        thread.own().untied.update(|count| count - 1);
+    } else {
         let tied = &thread.own().tied;
         if !tied.pop(task) {
             tied.remove(task);

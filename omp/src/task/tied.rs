@@ -109,7 +109,9 @@ impl<T> Tied<T> {
         unsafe { slice::from_raw_parts(tasks, self.len()) }
     }
 
-    fn len(&self) -> usize {
+    /// How many tasks there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 

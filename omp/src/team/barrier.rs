@@ -94,8 +94,9 @@ impl Team {
         let released = || self.counts.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled();
         loop {
             following::before_wait(thread);
-            self.help_at_barrier(thread, passed, &|| released() || following::must_measure_or_move(thread));
-            if released() || self.is_lost() {
+            let done = || released() || following::must_measure_or_move(thread);
+            let is_left_alone = self.help_at_barrier(thread, passed, &done);
+            if is_left_alone || released() {
                 return;
             }
         }

@@ -39,14 +39,15 @@ pub(super) enum WaitSite {
 impl Team {
     /// Waits at a task scheduling point until `done`, and runs tasks meanwhile. In the child of a
     /// fork(2) no other thread makes `done` true. There the wait also ends when `thread` finds no
-    /// more tasks.
+    /// more tasks, and has ended those that it has begun.
     pub fn help_until(&self, thread: OwnThread, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Task);
     }
 
-    /// As [`Team::help_until`], at the team's barrier with the number `passed`.
-    pub(super) fn help_at_barrier(&self, thread: OwnThread, passed: u64, done: &dyn Fn() -> bool) {
-        self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Barrier(passed));
+    /// As [`Team::help_until`], at the team's barrier with the number `passed`. True if the wait has
+    /// ended because this is the child of a fork.
+    pub(super) fn help_at_barrier(&self, thread: OwnThread, passed: u64, done: &dyn Fn() -> bool) -> bool {
+        self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Barrier(passed))
     }
 
     /// As [`Team::help_until`], for a condition of which the worker is not notified: the worker
@@ -66,8 +67,8 @@ impl Team {
         wait_alone(done, self.spin());
     }
 
-    /// As [`Team::help_until`]. While `more` holds, one task may follow another without a further
-    /// check of `done`.
+    /// As [`Team::help_at_barrier`]. While `more` holds, one task may follow another without a
+    /// further check of `done`.
     pub(super) fn help_while(
         &self,
         thread: OwnThread,
@@ -75,12 +76,16 @@ impl Team {
         more: &dyn Fn() -> bool,
         spin: Spin,
         place: WaitSite,
-    ) {
+    ) -> bool {
+        // In a task, the thread has begun that task, and those around it. A synchronization point
+        // waits for all that it has begun: one of them may have called `fork`.
+        let begun = if place == WaitSite::Task { thread.own().begun() } else { 0 };
         let left_alone = Cell::new(false);
         let ready = || done() || left_alone.get();
         let seek = |scope| {
             let job = find::find(thread, scope, more);
-            left_alone.set(job.is_none() && scope != SearchScope::Own && self.is_lost());
+            let finds_nothing = job.is_none() && scope != SearchScope::Own;
+            left_alone.set(finds_nothing && self.is_lost() && thread.own().begun() <= begun);
             job
         };
         let order = match place {
@@ -106,6 +111,7 @@ impl Team {
         ult::sched::wait(&wait);
         search::end_help(thread);
         self.pass_wake_up_on();
+        left_alone.get()
     }
 
     /// Passes on a wake-up. The wake-up for a new task may have reached a member whose own wait was

@@ -73,14 +73,14 @@ pub(crate) fn note_shortage() {
     // ORDERING: Relaxed; a setting.
     if WORDS.is_on.load(Ordering::Relaxed) && !needs_attention() {
         note_quantum();
-        // ORDERING: Relaxed; the hint, written only if it worker_changes.
+        // ORDERING: Relaxed; the hint, written only if it changes.
         WORDS.attention.store(true, Ordering::Relaxed);
     }
 }
 
 /// A gang begins whose threads are known to wait for each other in the program's code.
 pub fn note_spinning_gang() {
-    // ORDERING: Relaxed, both; a hint. Written only if it worker_changes.
+    // ORDERING: Relaxed, both; a hint. Written only if it changes.
     if !WORDS.gangs_spin.load(Ordering::Relaxed) {
         WORDS.gangs_spin.store(true, Ordering::Relaxed);
     }
@@ -143,7 +143,7 @@ pub fn running() -> u32 {
     WORDS.running.load(Ordering::Relaxed)
 }
 
-/// Sets the number that [`running`] returns. If it worker_changes, the change is counted, and the observer
+/// Sets the number that [`running`] returns. If it changes, the change is counted, and the observer
 /// is notified.
 pub(super) fn set_running(workers: u32) {
     // ORDERING: as above. The exchange shows each change to one thread.
@@ -224,7 +224,7 @@ mod tests {
         },
     };
 
-    /// The only test that worker_changes the number, which is one for the process.
+    /// The only test that changes the number, which is one for the process.
     #[test]
     fn each_change_of_the_number_is_counted_and_reported_once() {
         observer::set(Some(&OBSERVER));

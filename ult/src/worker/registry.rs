@@ -17,14 +17,31 @@ use super::running;
 use super::table::{GROUPS, MAIN, TABLE_LEN, WORKERS, enter_table, uses_tls_blocks};
 use super::words::{self, WORD_WORKER, current, set_locals, tls_block_in_force, word};
 
-/// Records that no kernel thread uses, and the next index.
+/// Records that no kernel thread uses, and which indices have been given.
 struct WorkerRegistry {
     spare: Vec<&'static Worker>,
     next: u32,
+    /// The index of the worker that forked this process.
+    forked_by: Option<u32>,
+}
+
+impl WorkerRegistry {
+    const fn new(next: u32, forked_by: Option<u32>) -> Self {
+        Self { spare: Vec::new(), next, forked_by }
+    }
+
+    /// An index that no other record of this process has.
+    fn take_index(&mut self) -> u32 {
+        if self.forked_by == Some(self.next) {
+            self.next += 1;
+        }
+        self.next += 1;
+        self.next - 1
+    }
 }
 
 static REGISTRY: crate::sys::fork::ForkMutex<WorkerRegistry> =
-    crate::sys::fork::ForkMutex::new(WorkerRegistry { spare: Vec::new(), next: 0 });
+    crate::sys::fork::ForkMutex::new(WorkerRegistry::new(0, None));
 
 /// Gives `worker`, an unused record, to the calling kernel thread, which is one of the pool.
 /// Allocates nothing, see `AssignmentLetter`.
@@ -86,8 +103,7 @@ pub(crate) fn take_record() -> &'static Worker {
     if let Some(worker) = registry.spare.pop() {
         return worker;
     }
-    let index = registry.next;
-    registry.next += 1;
+    let index = registry.take_index();
     Box::leak(Box::new(Worker::new(index)))
 }
 
@@ -98,13 +114,14 @@ pub(crate) fn put_back_record(worker: &'static Worker) {
 
 /// In the child of a fork: forgets the spare records and the lock. Indices go on from
 /// [`FIRST_AFTER_FORK`], so that a record made here never shares an index with a record of the
-/// parent's first threads.
+/// parent's first threads, nor with that of the forking thread. In the child of a child its index may be
+/// [`FIRST_AFTER_FORK`] or more.
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread.
 pub(crate) unsafe fn forget_after_fork() {
     // SAFETY: as the caller says; the registry's vector is leaked.
-    unsafe { REGISTRY.forget(WorkerRegistry { spare: Vec::new(), next: FIRST_AFTER_FORK }) };
+    unsafe { REGISTRY.forget(WorkerRegistry::new(FIRST_AFTER_FORK, current().map(Worker::index))) };
     for slot in &WORKERS {
         // ORDERING: Relaxed throughout; single-threaded.
         slot.store(ptr::null_mut(), Ordering::Relaxed);
@@ -126,6 +143,8 @@ pub(crate) unsafe fn forget_after_fork() {
         // Contexts on their way here belong to threads that do not exist in this process.
         worker.stand_in.returning.store(ptr::null_mut(), Ordering::Relaxed);
         worker.stand_in.handed_off.store(false, Ordering::Relaxed);
+        // The worker that it stood in for has no kernel thread here, so no context may go back there.
+        worker.stand_in.stands_for.store(ptr::null_mut(), Ordering::Relaxed);
         GROUPS.store(1, Ordering::Relaxed);
         worker.watched.begin();
         worker.enter_program();
@@ -135,3 +154,20 @@ pub(crate) unsafe fn forget_after_fork() {
 /// The first index given in the child of a fork. Smaller indices, which the parent's records have,
 /// are not given again.
 const FIRST_AFTER_FORK: u32 = 512;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::WorkerRegistry;
+
+    #[test]
+    fn the_index_of_the_forking_worker_is_not_given_again() {
+        let taken = |forked_by| {
+            let mut registry = WorkerRegistry::new(512, forked_by);
+            [(); 3].map(|()| registry.take_index())
+        };
+        assert_eq!(taken(None), [512, 513, 514]);
+        assert_eq!(taken(Some(3)), [512, 513, 514]);
+        assert_eq!(taken(Some(512)), [513, 514, 515]);
+        assert_eq!(taken(Some(513)), [512, 514, 515]);
+    }
+}
