@@ -9,8 +9,9 @@
 //! What does not live here: names and argument conventions of compilers (the fronts).
 //!
 //! One compare-and-swap takes a free lock, and one releases it. A thread that finds the lock held
-//! polls for about a microsecond, then queues and suspends. This is a switch point and not a task
-//! scheduling point: the worker may continue another of its contexts, but starts no task.
+//! polls for a microsecond or two, less and less often, then queues and suspends. This is a switch
+//! point and not a task scheduling point: the worker may continue another of its contexts, but
+//! starts no task.
 //! `docs/protocols/lock.md` describes the protocol, and shows why no wake-up is lost and no waiter
 //! starves.
 //!
@@ -48,8 +49,19 @@ const QUEUED: u32 = 2;
 /// Derived: a bit of the lock word.
 const CHECKED: u32 = 4;
 
-/// How often a thread polls a held lock before it queues; about a microsecond.
-const LOOKS: u32 = 32;
+/// The first waiter has been nudged, and has not competed since: a release has no thread to wake.
+/// Changed only under the lock of the table's bucket. Derived: a bit of the lock word.
+const NUDGED: u32 = 8;
+/// When the waiter was nudged, see [`parking::stamp`]; zero without [`NUDGED`]. Derived: above the bits.
+const STAMP_SHIFT: u32 = 8;
+const STAMP: u32 = u32::MAX << STAMP_SHIFT;
+/// [`NUDGED`] and the time.
+const NUDGE: u32 = NUDGED | STAMP;
+
+/// How often a thread polls a held lock before it queues. The times between the looks double, so that
+/// several waiters leave the cache line to the holder. Chosen: 31 pauses in all, one microsecond (AMD)
+/// or two (Intel); any value from 4 to 8 will do.
+const LOOKS: u32 = 6;
 
 /// A simple lock: without an owner, and not recursive. A word of zeros is a free lock.
 #[derive(Debug, Default)]
@@ -166,9 +178,7 @@ impl Lock {
     /// As [`Lock::unlock`], without an observer.
     #[inline(always)]
     pub fn unlock_unwatched(&self) {
-        // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
-        let alone = self.word.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed);
-        if alone.is_err() {
+        if !self.release_to(LOCKED, 0) {
             parking::release(self);
         }
     }
@@ -184,11 +194,13 @@ impl Lock {
         if self.is_checked() {
             return self.lock_checked();
         }
-        for _ in 0..LOOKS {
+        for look in 0..LOOKS {
             if self.try_take() {
                 return;
             }
-            ult::sys::arch::pause();
+            for _ in 0..(1 << look) / 2 {
+                ult::sys::arch::pause();
+            }
         }
         parking::acquire(self);
     }
@@ -222,15 +234,23 @@ impl Lock {
     /// Changes the word from a value without `LOCKED` to one with it.
     #[inline(always)]
     fn take(&self, seen: u32, wanted: u32) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `unlock` and `clear`: the new holder sees
+        // ORDERING: Acquire, pairs with the Release in `release_to` and `clear`: the new holder sees
         // the last holder's writes.
         self.word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Adds `QUEUED` to a word that still equals `seen`. Under the bucket's lock.
-    fn announce(&self, seen: u32) -> bool {
+    /// Changes the word from `seen`, which has `LOCKED`, to `wanted`, which has it too. Under the
+    /// bucket's lock.
+    fn annotate(&self, seen: u32, wanted: u32) -> bool {
         // ORDERING: Relaxed; the bucket's lock orders the queue, and a failed exchange is repeated.
-        self.word.compare_exchange(seen, seen | QUEUED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.word.compare_exchange(seen, wanted, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Changes the word from `seen` to `wanted`, which does not have `LOCKED`. For the holder.
+    #[inline(always)]
+    fn release_to(&self, seen: u32, wanted: u32) -> bool {
+        // ORDERING: Release, pairs with the Acquire in `take`. A failure publishes nothing.
+        self.word.compare_exchange(seen, wanted, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
     /// Clears `bits` in the word. For the holder, under the bucket's lock.

@@ -5,7 +5,8 @@
 //!
 //! It is simpler than `lock.rs`. A bucket's short lock is loom's mutex and its list a vector. No
 //! thread looks before queueing (the looks only make queueing rarer). The 500 us of losing are over
-//! by the second release.
+//! by the second release with the bucket. A nudge is always recent, or never: the time in the word
+//! decides only whether a release takes the bucket as well.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -22,9 +23,10 @@ use ult::sys::sync::{AtomicU32, Ordering, model::ignore_fences};
 
 const LOCKED: u32 = 1;
 const QUEUED: u32 = 2;
+const NUDGED: u32 = 8;
 
 const WAITING: u32 = 0;
-const NUDGED: u32 = 1;
+const MAY_COMPETE: u32 = 1;
 const GRANTED: u32 = 2;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -44,6 +46,15 @@ enum Without {
     OthersBit,
     /// A nudged waiter that lost goes back to `WAITING` by a step outside the bucket's lock.
     BucketForWaiting,
+    /// A nudged waiter that lost clears `NUDGED`.
+    EndOfNudge,
+}
+
+/// Is a nudge that stands in the word recent?
+#[derive(Clone, Copy, PartialEq)]
+enum Nudges {
+    Recent,
+    Old,
 }
 
 /// One per thread, for all of its rounds: a new record at the same place on the stack.
@@ -58,6 +69,7 @@ struct Record {
 
 struct Lock {
     without: Without,
+    nudges: Nudges,
     word: AtomicU32,
     bucket: Mutex<Vec<usize>>,
     records: [Record; 3],
@@ -100,9 +112,10 @@ impl Record {
 }
 
 impl Lock {
-    fn new(without: Without, grants: &'static Untracked) -> Self {
+    fn new(without: Without, nudges: Nudges, grants: &'static Untracked) -> Self {
         Self {
             without,
+            nudges,
             word: AtomicU32::new(0),
             bucket: Mutex::new(Vec::new()),
             records: [Record::new(), Record::new(), Record::new()],
@@ -127,8 +140,17 @@ impl Lock {
             self.word.fetch_or(QUEUED, Ordering::Relaxed);
             return true;
         }
+        self.annotate(seen, seen | QUEUED)
+    }
+
+    fn annotate(&self, seen: u32, wanted: u32) -> bool {
         // ORDERING: Relaxed, as shipped.
-        self.word.compare_exchange(seen, seen | QUEUED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.word.compare_exchange(seen, wanted, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    fn release_to(&self, seen: u32, wanted: u32) -> bool {
+        // ORDERING: Release, as shipped; pairs with `take`.
+        self.word.compare_exchange(seen, wanted, self.release_order(), Ordering::Relaxed).is_ok()
     }
 
     fn release_order(&self) -> Ordering {
@@ -163,9 +185,29 @@ impl Lock {
             self.clear(LOCKED);
             return;
         }
-        // ORDERING: Release, as shipped; pairs with `take`.
-        if self.word.compare_exchange(LOCKED, 0, self.release_order(), Ordering::Relaxed).is_err() {
+        if !self.release_to(LOCKED, 0) && !self.release_behind_nudge() {
             self.release();
+        }
+    }
+
+    fn release_behind_nudge(&self) -> bool {
+        loop {
+            let seen = self.load();
+            if seen & NUDGED == 0 || self.nudges == Nudges::Old {
+                return false;
+            }
+            if self.release_to(seen, seen & !LOCKED) {
+                return true;
+            }
+        }
+    }
+
+    fn release_with_nudge(&self) {
+        loop {
+            let seen = self.load();
+            if self.release_to(seen, seen & !LOCKED | NUDGED) {
+                return;
+            }
         }
     }
 
@@ -224,6 +266,10 @@ impl Lock {
         loop {
             let seen = self.load();
             if seen & LOCKED != 0 {
+                let nudge = if self.without == Without::EndOfNudge { 0 } else { NUDGED };
+                if !self.annotate(seen, seen & !nudge) {
+                    continue;
+                }
                 if self.without == Without::BucketForWaiting {
                     drop(bucket);
                 }
@@ -246,9 +292,9 @@ impl Lock {
         if record.is_due() {
             self.grant(first, &mut bucket);
         } else {
-            self.clear(LOCKED);
+            self.release_with_nudge();
             // ORDERING: Release, as shipped; pairs with `await_grant`.
-            record.state.store(NUDGED, Ordering::Release);
+            record.state.store(MAY_COMPETE, Ordering::Release);
         }
         drop(bucket);
         record.parker.unpark(); // the worker's, which is never freed
@@ -263,9 +309,7 @@ impl Lock {
         }
         self.records[first].used(); // for its link
         bucket.remove(0);
-        if bucket.is_empty() {
-            self.clear(QUEUED);
-        }
+        self.clear(NUDGED | if bucket.is_empty() { QUEUED } else { 0 });
         if self.without != Without::RemovalFirst {
             grant();
         }
@@ -287,10 +331,15 @@ impl Lock {
 
 /// Thread `i` takes the lock `rounds[i]` times. Returns how many hand-overs there were in all
 /// interleavings.
-fn contend<const N: usize>(preemptions: usize, rounds: [usize; N], without: Without) -> usize {
+fn contend<const N: usize>(
+    preemptions: usize,
+    rounds: [usize; N],
+    without: Without,
+    nudges: Nudges,
+) -> usize {
     let grants: &'static Untracked = Box::leak(Box::default());
     explore(preemptions, move || {
-        with_shared(Lock::new(without, grants), |lock| {
+        with_shared(Lock::new(without, nudges, grants), |lock| {
             let others: Vec<_> = (1..N).map(|i| thread::spawn(move || lock.work(i, rounds[i]))).collect();
             lock.work(0, rounds[0]);
             for other in others {
@@ -307,62 +356,75 @@ fn contend<const N: usize>(preemptions: usize, rounds: [usize; N], without: With
 
 #[test]
 fn two_threads_take_turns() {
-    contend(4, [2, 1], Without::Nothing);
+    contend(4, [2, 1], Without::Nothing, Nudges::Recent);
+    contend(4, [2, 1], Without::Nothing, Nudges::Old);
 }
 
 #[test]
 fn two_threads_hand_over() {
-    assert_ne!(contend(3, [3, 1], Without::Nothing), 0, "no interleaving hands the lock over");
+    for nudges in [Nudges::Recent, Nudges::Old] {
+        let grants = contend(3, [3, 1], Without::Nothing, nudges);
+        assert_ne!(grants, 0, "no interleaving hands the lock over");
+    }
 }
 
 #[test]
 fn three_threads_take_turns() {
-    contend(2, [1, 1, 1], Without::Nothing);
+    contend(2, [1, 1, 1], Without::Nothing, Nudges::Recent);
 }
 
 #[test]
 fn three_threads_hand_over() {
-    assert_ne!(contend(2, [2, 1, 1], Without::Nothing), 0, "no interleaving hands the lock over");
+    for nudges in [Nudges::Recent, Nudges::Old] {
+        let grants = contend(2, [2, 1, 1], Without::Nothing, nudges);
+        assert_ne!(grants, 0, "no interleaving hands the lock over");
+    }
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_releaser_does_not_look_for_waiters() {
-    contend(3, [1, 1], Without::ReleasersLook);
+    contend(3, [1, 1], Without::ReleasersLook, Nudges::Recent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_waiter_does_not_look_again() {
-    contend(3, [1, 1], Without::WaitersLook);
+    contend(3, [1, 1], Without::WaitersLook, Nudges::Recent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_releaser_has_no_fence() {
-    contend(3, [1, 1], Without::WakersFence);
+    contend(3, [1, 1], Without::WakersFence, Nudges::Recent);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn broken_the_next_holder_misses_writes() {
-    contend(3, [1, 1], Without::Release);
+    contend(3, [1, 1], Without::Release, Nudges::Recent);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn broken_a_record_is_touched_after_the_grant() {
-    contend(3, [3, 1], Without::RemovalFirst);
+    contend(3, [3, 1], Without::RemovalFirst, Nudges::Recent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_loser_waits_outside_the_bucket() {
-    contend(3, [3, 1], Without::BucketForWaiting);
+    contend(3, [3, 1], Without::BucketForWaiting, Nudges::Recent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_third_in_line_is_forgotten() {
-    contend(3, [1, 1, 1], Without::OthersBit);
+    contend(3, [1, 1, 1], Without::OthersBit, Nudges::Recent);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_the_loser_stays_nudged() {
+    contend(3, [2, 1], Without::EndOfNudge, Nudges::Recent);
 }

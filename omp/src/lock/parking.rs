@@ -13,7 +13,10 @@
 //!   thread to wake.
 //! * **I2** A record leaves the list before its owner returns. The thread that stores `GRANTED`
 //!   removes the record first, and does not touch it afterwards.
-//! * **I3** Only the first record of a lock in the list is nudged or granted the lock. So the
+//! * **I3** A lock's word has [`super::NUDGED`] exactly while its first record is [`MAY_COMPETE`].
+//!   Both change under the bucket's lock. Hence a release has nothing to do for the waiter, which
+//!   competes anyway.
+//! * **I4** Only the first record of a lock in the list is nudged or granted the lock. So the
 //!   waiters of a lock become ready in the order of their tickets, and the scheduler polls only a
 //!   few of them ([`ReadyOrder`]).
 //!
@@ -29,19 +32,25 @@ use ult::sched::{ReadyOrder, Spin, Wait};
 use ult::sys::clock;
 use ult::worker::{self, Worker};
 
-use super::{CHECKED, LOCKED, Lock, QUEUED};
+use super::{CHECKED, LOCKED, Lock, NUDGE, NUDGED, QUEUED, STAMP, STAMP_SHIFT};
 use crate::extension::check;
 
 /// The waiter has been neither nudged nor granted the lock.
 const WAITING: u32 = 0;
 /// The lock was released, and the waiter may compete for it. The record stays in the list.
-const NUDGED: u32 = 1;
+const MAY_COMPETE: u32 = 1;
 /// The waiter has the lock. The record has been removed from the list.
 const GRANTED: u32 = 2;
 
 /// Microseconds for which the first waiter may lose against newcomers before a release passes the
 /// lock to it.
 const FAIR_AFTER: u64 = 500;
+
+/// Ticks in a unit of [`stamp`], as a power of two: 1 to 4 µs.
+const STAMP_TICKS: u32 = 12;
+/// A nudge is recent for so many units. Derived: [`FAIR_AFTER`] at the slowest counter of one tick in a
+/// nanosecond, a quarter of it at the fastest.
+const RECENT: u32 = 122;
 
 /// How long a queued context polls before its worker may sleep; in microseconds.
 const SPIN: Spin = Spin::exactly(20);
@@ -251,11 +260,16 @@ fn enqueue(lock: &Lock, waiter: &Waiter) -> bool {
             if lock.take(seen, seen | LOCKED) {
                 return false;
             }
-        } else if lock.announce(seen) {
+        } else if lock.annotate(seen, seen & !stale_nudge(&bucket, lock, seen) | QUEUED) {
             bucket.push(waiter);
             return true;
         }
     }
+}
+
+/// The nudge in the word `seen` if the nudged waiter does not exist: it was in the parent process.
+fn stale_nudge(bucket: &Locked, lock: &Lock, seen: u32) -> u32 {
+    if seen & NUDGED != 0 && bucket.first(lock, ptr::null()).is_none() { NUDGE } else { 0 }
 }
 
 /// Competes for the lock after a nudge or a grant. True if the waiter has the lock and its record
@@ -270,8 +284,11 @@ fn compete(lock: &Lock, waiter: &Waiter) -> bool {
     loop {
         let seen = lock.load();
         if seen & LOCKED != 0 {
-            // By I1 the holder will release under the bucket's lock, so it does that later and
-            // nudges again.
+            if !lock.annotate(seen, seen & !nudge_of_loser()) {
+                continue;
+            }
+            // By I1 and I3 the holder will release under the bucket's lock, so it does that later
+            // and nudges again.
             // ORDERING: Relaxed; the bucket's lock orders this store for `release`, and no other
             // thread stores.
             waiter.state.store(WAITING, Ordering::Relaxed);
@@ -291,29 +308,68 @@ pub(super) fn release(lock: &Lock) {
     if lock.is_checked() {
         check::lock_unset(lock.address());
     }
+    if release_behind_nudge(lock) {
+        return;
+    }
     let bucket = bucket(lock);
     let Some(waiter) = bucket.first(lock, ptr::null()) else {
         // The program misused the lock, or the waiter was in the parent process.
-        lock.clear(LOCKED | QUEUED);
+        lock.clear(LOCKED | QUEUED | NUDGE);
         return;
     };
     let worker = waiter.worker;
     if is_due(waiter) {
         bucket.remove(waiter);
-        let cleared = cleared_by_grant(bucket.first(lock, ptr::null()).is_some());
-        if cleared != 0 {
-            lock.clear(cleared);
-        }
+        lock.clear(cleared_by_grant(bucket.first(lock, ptr::null()).is_some()) | NUDGE);
         // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. After this store
         // the record may be gone.
         waiter.state.store(GRANTED, Ordering::Release);
     } else {
-        lock.clear(LOCKED);
+        release_with_nudge(lock);
         // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`.
-        waiter.state.store(NUDGED, Ordering::Release);
+        waiter.state.store(MAY_COMPETE, Ordering::Release);
     }
     drop(bucket);
     worker.wake();
+}
+
+/// Releases the lock if its first waiter has been nudged recently, and has not competed since: it will.
+/// It is on the same worker possibly, and cannot compete while the holder takes the lock again and
+/// again. So this ends in time for [`FAIR_AFTER`].
+fn release_behind_nudge(lock: &Lock) -> bool {
+    loop {
+        let seen = lock.load();
+        if seen & NUDGED == 0 || stamp().wrapping_sub(seen & STAMP) >> STAMP_SHIFT >= RECENT {
+            return false;
+        }
+        if lock.release_to(seen, seen & !LOCKED) {
+            return true;
+        }
+    }
+}
+
+/// Releases the lock, and notes that the first waiter is nudged now. Under the bucket's lock.
+fn release_with_nudge(lock: &Lock) {
+    loop {
+        let seen = lock.load();
+        if lock.release_to(seen, seen & !LOCKED & !NUDGE | NUDGED | stamp()) {
+            return;
+        }
+    }
+}
+
+/// The time, for the lock word, above its bits. It comes again after 17 seconds at the earliest.
+fn stamp() -> u32 {
+    ((ult::sys::arch::ticks() >> STAMP_TICKS) as u32) << STAMP_SHIFT
+}
+
+ult::seam! {
+    /// The bits that a lock loses when a nudged waiter has lost against another thread.
+    fn nudge_of_loser() -> u32 {
+        NUDGE
+    } or lock_nudge_kept {
+        0
+    }
 }
 
 ult::seam! {

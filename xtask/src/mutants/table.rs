@@ -154,6 +154,11 @@ pub const MUTANTS: &[Mutant] = &[
         "a lock that is handed over forgets who else waits",
         &[("sync/lock_handed_over.c", "gcc", 8)],
     ),
+    mutant(
+        "lock_nudge_kept",
+        "a waiter that lost a lock stays nudged, so nobody wakes it",
+        &[("sync/lock_last_release.c", "gcc", 2)],
+    ),
     mutant("lock_unfair", "a lock is never handed over", &[("sync/lock_handed_over.c", "gcc", 2)]),
     mutant(
         "child_inherits_locks",
