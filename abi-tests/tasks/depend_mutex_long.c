@@ -7,7 +7,7 @@ int main(void)
     int x = 0, inside = 0, ran = 0;
 #pragma omp parallel
 #pragma omp single
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 30; i++) {
 #pragma omp task depend(mutexinoutset : x) shared(inside, ran)
         {
             CHECK_EQ(__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST), 0);
@@ -16,6 +16,6 @@ int main(void)
             CHECK_EQ(__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST), 1);
         }
     }
-    CHECK_EQ(ran, 12);
+    CHECK_EQ(ran, 30);
     return check_result();
 }
