@@ -170,21 +170,36 @@ static int slow_tasks(void)
 #pragma omp taskwait
     return right == 3;
 }
+static int slow_child(int number)
+{
+    int (*const does[])(void) = {slow_region, slow_tasks, sleeps};
+    return child_of(does[number % 3]);
+}
+/* The children's threads wait at a barrier, or at the end of the region. */
 static int inside_slow_task(void)
 {
     int right = 0;
     omp_set_max_active_levels(3);
 #pragma omp parallel num_threads(TEAM)
-#pragma omp single
-    for (int i = 0; i < 9; i++)
-#pragma omp task shared(right)
     {
-        int (*const does[])(void) = {slow_region, slow_tasks, sleeps};
-        int one = child_of(does[i % 3]);
+#pragma omp single
+        for (int i = 0; i < 9; i++)
+#pragma omp task shared(right)
+        {
+            int one = slow_child(i);
 #pragma omp atomic
-        right += one;
+            right += one;
+        }
+#pragma omp single nowait
+        for (int i = 0; i < 9; i++)
+#pragma omp task shared(right)
+        {
+            int one = slow_child(i);
+#pragma omp atomic
+            right += one;
+        }
     }
-    return right == 9;
+    return right == 18;
 }
 static void *from_thread(void *out)
 {

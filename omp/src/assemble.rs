@@ -440,7 +440,7 @@ fn stay_to_the_end(thread: OwnThread) {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
     let seek = |scope: SearchScope| find::find_after(thread, scope, epoch);
-    let ready = || team.is_closed(epoch) || team.is_retired() || team.is_lost();
+    let ready = || team.is_closed(epoch) || team.is_retired() || team.is_left_to(thread);
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin()));
     if team.is_lost() {
         end_lost_process(thread);
@@ -504,7 +504,7 @@ fn help_with_own_block(thread: OwnThread, own: &'static TlsBlock) -> bool {
                 .then_some(Job { run: no_job, data: ptr::null_mut() })
         })
     };
-    let ready = || idle.get() || team.is_closed(epoch) || team.is_lost();
+    let ready = || idle.get() || team.is_closed(epoch) || team.is_left_to(thread);
     let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
     ult::sched::wait(&wait.finished());
     search::end_help(thread);
@@ -545,8 +545,12 @@ fn await_call(thread: OwnThread, rest: Rest) -> Call {
     let seek = |scope: SearchScope| {
         if rest == Rest::Helping { find::find_after(thread, scope, seen) } else { None }
     };
-    let ready =
-        || team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back();
+    let ready = || {
+        team.next_region(seen, thread.num()).is_some()
+            || team.is_retired()
+            || team.is_left_to(thread)
+            || is_back()
+    };
     let spin = among(team, spin_for(env::settings()));
     crate::following::between_regions(thread);
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(spin));
@@ -605,7 +609,7 @@ fn help_until_closed(thread: OwnThread) {
     let team = thread.team();
     let epoch = team.epoch();
     let more = || !team.is_closed(epoch);
-    let ready = || team.is_closed(epoch) || team.is_lost();
+    let ready = || team.is_closed(epoch) || team.is_left_to(thread);
     let seek = |scope: SearchScope| find::find(thread, scope, &more);
     // All members are resumed together, so all share one position. The order of a barrier has
     // another object.

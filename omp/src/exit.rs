@@ -62,6 +62,7 @@ pub fn finish_tasks(status: c_int) {
 pub fn end_lost_process(thread: OwnThread) -> ! {
     let is_done = || thread.own().begun() == 0;
     ult::sched::wait(&Wait::until(&is_done).spinning(Spin::exactly(20)));
-    // SAFETY: the process has one thread, which runs no program code here.
+    // SAFETY: the process has no other thread of the program; those of the pool are idle, or run
+    // what the program has left running.
     unsafe { libc::exit(0) }
 }

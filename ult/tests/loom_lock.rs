@@ -5,8 +5,8 @@
 //!
 //! It is simpler than `lock.rs`. A bucket's short lock is loom's mutex and its list a vector. No
 //! thread looks before queueing (the looks only make queueing rarer). The 500 us of losing are over
-//! by the second release with the bucket. A nudge is always recent, or never: the time in the word
-//! decides only whether a release takes the bucket as well.
+//! by the second release with the bucket. A nudge is always recent, or never, or for one release: the
+//! time in the word decides only whether a release takes the bucket as well.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -24,6 +24,9 @@ use ult::sys::sync::{AtomicU32, Ordering, model::ignore_fences};
 const LOCKED: u32 = 1;
 const QUEUED: u32 = 2;
 const NUDGED: u32 = 8;
+/// A release has passed by the nudge: with [`Nudges::Once`] the next one takes the bucket.
+const PASSED: u32 = 16;
+const NUDGE: u32 = NUDGED | PASSED;
 
 const WAITING: u32 = 0;
 const MAY_COMPETE: u32 = 1;
@@ -55,6 +58,8 @@ enum Without {
 enum Nudges {
     Recent,
     Old,
+    /// For one release.
+    Once,
 }
 
 /// One per thread, for all of its rounds: a new record at the same place on the stack.
@@ -193,10 +198,15 @@ impl Lock {
     fn release_behind_nudge(&self) -> bool {
         loop {
             let seen = self.load();
-            if seen & NUDGED == 0 || self.nudges == Nudges::Old {
+            let is_old = match self.nudges {
+                Nudges::Recent => false,
+                Nudges::Old => true,
+                Nudges::Once => seen & PASSED != 0,
+            };
+            if seen & NUDGED == 0 || is_old {
                 return false;
             }
-            if self.release_to(seen, seen & !LOCKED) {
+            if self.release_to(seen, seen & !LOCKED | PASSED) {
                 return true;
             }
         }
@@ -205,7 +215,7 @@ impl Lock {
     fn release_with_nudge(&self) {
         loop {
             let seen = self.load();
-            if self.release_to(seen, seen & !LOCKED | NUDGED) {
+            if self.release_to(seen, seen & !LOCKED & !PASSED | NUDGED) {
                 return;
             }
         }
@@ -266,7 +276,7 @@ impl Lock {
         loop {
             let seen = self.load();
             if seen & LOCKED != 0 {
-                let nudge = if self.without == Without::EndOfNudge { 0 } else { NUDGED };
+                let nudge = if self.without == Without::EndOfNudge { 0 } else { NUDGE };
                 if !self.annotate(seen, seen & !nudge) {
                     continue;
                 }
@@ -309,7 +319,7 @@ impl Lock {
         }
         self.records[first].used(); // for its link
         bucket.remove(0);
-        self.clear(NUDGED | if bucket.is_empty() { QUEUED } else { 0 });
+        self.clear(NUDGE | if bucket.is_empty() { QUEUED } else { 0 });
         if self.without != Without::RemovalFirst {
             grant();
         }
@@ -328,6 +338,8 @@ impl Lock {
         }
     }
 }
+
+const NUDGES: [Nudges; 3] = [Nudges::Recent, Nudges::Old, Nudges::Once];
 
 /// Thread `i` takes the lock `rounds[i]` times. Returns how many hand-overs there were in all
 /// interleavings.
@@ -356,13 +368,14 @@ fn contend<const N: usize>(
 
 #[test]
 fn two_threads_take_turns() {
-    contend(4, [2, 1], Without::Nothing, Nudges::Recent);
-    contend(4, [2, 1], Without::Nothing, Nudges::Old);
+    for nudges in NUDGES {
+        contend(4, [2, 1], Without::Nothing, nudges);
+    }
 }
 
 #[test]
 fn two_threads_hand_over() {
-    for nudges in [Nudges::Recent, Nudges::Old] {
+    for nudges in NUDGES {
         let grants = contend(3, [3, 1], Without::Nothing, nudges);
         assert_ne!(grants, 0, "no interleaving hands the lock over");
     }
@@ -370,12 +383,14 @@ fn two_threads_hand_over() {
 
 #[test]
 fn three_threads_take_turns() {
-    contend(2, [1, 1, 1], Without::Nothing, Nudges::Recent);
+    for nudges in NUDGES {
+        contend(2, [1, 1, 1], Without::Nothing, nudges);
+    }
 }
 
 #[test]
 fn three_threads_hand_over() {
-    for nudges in [Nudges::Recent, Nudges::Old] {
+    for nudges in NUDGES {
         let grants = contend(2, [2, 1, 1], Without::Nothing, nudges);
         assert_ne!(grants, 0, "no interleaving hands the lock over");
     }

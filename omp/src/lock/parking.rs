@@ -48,9 +48,9 @@ const FAIR_AFTER: u64 = 500;
 
 /// Ticks in a unit of [`stamp`], as a power of two: 1 to 4 µs.
 const STAMP_TICKS: u32 = 12;
-/// A nudge is recent for so many units. Derived: [`FAIR_AFTER`] at the slowest counter of one tick in a
-/// nanosecond, a quarter of it at the fastest.
-const RECENT: u32 = 122;
+/// A nudge is recent for so many units: 31 to 123 µs. Chosen: a fraction of [`FAIR_AFTER`], and far
+/// more than a release through the bucket costs; any value from 10 to 60 will do.
+const RECENT: u32 = 30;
 
 /// How long a queued context polls before its worker may sleep; in microseconds.
 const SPIN: Spin = Spin::exactly(20);
@@ -312,8 +312,11 @@ pub(super) fn release(lock: &Lock) {
         return;
     }
     let bucket = bucket(lock);
+    if lock.load() & LOCKED == 0 {
+        return; // the program unsets a free lock
+    }
     let Some(waiter) = bucket.first(lock, ptr::null()) else {
-        // The program misused the lock, or the waiter was in the parent process.
+        // The waiter was in the parent process.
         lock.clear(LOCKED | QUEUED | NUDGE);
         return;
     };

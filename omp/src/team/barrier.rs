@@ -184,6 +184,13 @@ impl Team {
     pub fn is_abandoned(&self) -> bool {
         self.is_cancelled() || self.is_lost()
     }
+
+    /// As [`Team::is_abandoned`], for a wait of `thread`, which had begun so many explicit tasks when
+    /// the wait began. In the child of a fork it has ended those that it has begun since: one of them
+    /// may have called `fork`.
+    pub fn is_abandoned_to(&self, thread: OwnThread, begun: usize) -> bool {
+        self.is_cancelled() || self.is_lost() && thread.own().begun() <= begun
+    }
 }
 
 ult::seam! {

@@ -103,7 +103,7 @@ impl Team {
             .spinning(spin)
             .at_rank(thread.num())
             .finished_if(place == WaitSite::Join)
-            .alone_if(self.size() == 1)
+            .alone_if(self.size() == 1 || self.is_lost())
             .synchronizing_if(place != WaitSite::Task)
             .waits_as_helper_if(self.is_outermost())
             .taking_any_task_if(takes_any_task)
@@ -112,6 +112,12 @@ impl Team {
         search::end_help(thread);
         self.pass_wake_up_on();
         left_alone.get()
+    }
+
+    /// Is this the child of a fork, in which `thread` has ended the explicit tasks that it has begun?
+    /// Then nothing of the region is left to it but its own part.
+    pub fn is_left_to(&self, thread: OwnThread) -> bool {
+        self.is_lost() && thread.own().begun() == 0
     }
 
     /// Passes on a wake-up. The wake-up for a new task may have reached a member whose own wait was

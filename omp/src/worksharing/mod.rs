@@ -133,10 +133,10 @@ enum ShareEntry {
 
 #[cold]
 fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> ShareEntry {
-    let team = here.team();
+    let (team, begun) = (here.team(), here.thread.own().begun());
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
-            let ready = || share.is_open_for(k) || team.is_abandoned();
+            let ready = || share.is_open_for(k) || team.is_abandoned_to(here.thread, begun);
             let wait = Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin());
             ult::sched::wait(&wait.in_order(ReadyOrder::at(share, k, 0)));
         }

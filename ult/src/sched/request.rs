@@ -151,9 +151,9 @@ impl<'a> Wait<'a> {
         Self { finished, ..self }
     }
 
-    /// If `alone` is true, the team has one thread, so no other worker can run this context's
-    /// tasks. Its `seek` is therefore called even while a newer context of the same thread is
-    /// suspended. That newer context may depend on these tasks.
+    /// If `alone` is true, the team has one thread, or no other one exists in this process. So no
+    /// other worker can run this context's tasks. Its `seek` is therefore called even while a newer
+    /// context of the same thread is suspended. That newer context may depend on these tasks.
     #[inline(always)]
     #[must_use]
     pub const fn alone_if(self, alone: bool) -> Self {

@@ -482,12 +482,14 @@ impl SuspendedContexts {
     }
 
     /// In the child process of `fork(2)`: forgets the contexts of all other threads, which do not
-    /// exist there.
+    /// exist there. The others are all asked for jobs from here on: each finds out by this that it
+    /// waits for threads that do not exist.
     pub(crate) fn forget_others(&mut self, thread: *const ThreadMode) {
         // The thread that called `fork` runs, so all its other contexts are in the list (U2 in
         // `unpolled`).
         self.unpolled.clear();
         self.entries.retain(|e| e.role.thread == thread);
+        self.entries.iter_mut().for_each(|entry| entry.alone = true);
         self.count_again();
     }
 
