@@ -85,7 +85,8 @@ impl Team {
         self.counts.passed.0.store(self.phase() + 1, Ordering::Relaxed);
     }
 
-    #[inline]
+    /// Not inlined: a barrier that nobody waits at needs no room on its stack for the wait.
+    #[inline(never)]
     fn await_release(&self, thread: OwnThread, passed: u64) {
         // In a cancelled region the other threads may have left for the end of the region. A
         // barrier in an orphaned function does not know that it is in such a region, so the thread
