@@ -8,8 +8,8 @@ use super::super::extension::tools;
 use super::record::{Node, NodeGoal, TableRef};
 use crate::queue::push;
 use crate::queue::throttle;
-use crate::task::constructs;
 use crate::task::owned::OwnedTask;
+use crate::task::{constructs, life};
 use crate::thread::current::CurrentThread;
 
 /// The neighbours of a task in the graph.
@@ -37,13 +37,20 @@ pub fn replay<'a>(
     }
 }
 
-/// Launches a task; returns its node if later tasks wait for it.
+/// Launches a task; returns its node if later tasks wait for it. As [`super::entering::submit`], it
+/// runs the task here if the other threads have enough to do, and no predecessor is incomplete. Such
+/// a task needs no node: it is complete before a later task is made.
 fn launch(
     here: CurrentThread,
     task: OwnedTask,
     links: &Links<'_>,
     nodes: &[Option<TableRef>],
 ) -> Option<TableRef> {
+    let predecessors = links.before.iter().filter_map(|&number| nodes[number as usize].as_ref());
+    if constructs::has_enough(here, task.flags(), task.priority()) && predecessors.clone().all(is_complete) {
+        life::run_at_once(here, task);
+        return None;
+    }
     if links.before.is_empty() && !links.is_waited_for {
         constructs::defer(here, task);
         return None;
@@ -54,14 +61,17 @@ fn launch(
         entered.get().set_mark(tools::task::mark(&task));
     }
     task.set_node(node);
-    for before in links.before.iter().filter_map(|&number| nodes[number as usize].as_ref()) {
-        link(before, &entered);
-    }
+    predecessors.for_each(|before| link(before, &entered));
     if entered.get().release_guard() {
         push::push(here.thread, task);
     }
     throttle::throttle(here);
     links.is_waited_for.then_some(entered)
+}
+
+/// A detector of races has to be notified of each dependence, so with one the answer is no.
+fn is_complete(before: &TableRef) -> bool {
+    before.get().is_complete() && !ult::sanitize::sees_races()
 }
 
 ult::seam! {
