@@ -124,19 +124,28 @@ static int inside_system(void)
 {
     return inside(calls_system);
 }
+/* Makes so many tasks, and adds up what they answer. */
+static void sum_tasks(int count, int (*answer)(int number), int *sum)
+{
+    for (int i = 0; i < count; i++)
+#pragma omp task
+    {
+        int one = answer(i);
+#pragma omp atomic
+        *sum += one;
+    }
+}
+static int every_fourth_forks(int number)
+{
+    return number % 4 ? region() : child_of(region);
+}
 static int inside_task(void)
 {
     int right = 0;
     omp_set_max_active_levels(3);
 #pragma omp parallel num_threads(TEAM)
 #pragma omp single
-    for (int i = 0; i < 8; i++)
-#pragma omp task shared(right)
-    {
-        int one = i % 4 ? region() : child_of(region);
-#pragma omp atomic
-        right += one;
-    }
+    sum_tasks(8, every_fourth_forks, &right);
     return right == 8;
 }
 /* The child's thread waits for others in the middle of its task. Meanwhile the barrier of the parent's team,
@@ -157,16 +166,15 @@ static int sleeps(void)
     usleep(20000);
     return 1;
 }
+static int slow_answer(int number)
+{
+    (void)number;
+    return slow_region();
+}
 static int slow_tasks(void)
 {
     int right = 0;
-    for (int i = 0; i < 3; i++)
-#pragma omp task shared(right)
-    {
-        int one = slow_region();
-#pragma omp atomic
-        right += one;
-    }
+    sum_tasks(3, slow_answer, &right);
 #pragma omp taskwait
     return right == 3;
 }
@@ -183,21 +191,9 @@ static int inside_slow_task(void)
 #pragma omp parallel num_threads(TEAM)
     {
 #pragma omp single
-        for (int i = 0; i < 9; i++)
-#pragma omp task shared(right)
-        {
-            int one = slow_child(i);
-#pragma omp atomic
-            right += one;
-        }
+        sum_tasks(9, slow_child, &right);
 #pragma omp single nowait
-        for (int i = 0; i < 9; i++)
-#pragma omp task shared(right)
-        {
-            int one = slow_child(i);
-#pragma omp atomic
-            right += one;
-        }
+        sum_tasks(9, slow_child, &right);
     }
     return right == 18;
 }
