@@ -85,7 +85,7 @@ impl Team {
         self.counts.passed.0.store(self.phase() + 1, Ordering::Relaxed);
     }
 
-    /// Not inlined: a barrier that nobody waits at needs no room on its stack for the wait.
+    /// Not inlined: the thread that arrives last needs no room on its stack for the wait.
     #[inline(never)]
     fn await_release(&self, thread: OwnThread, passed: u64) {
         // In a cancelled region the other threads may have left for the end of the region. A

@@ -156,7 +156,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "lock_nudge_kept",
-        "a waiter that lost a lock stays nudged, so nobody wakes it",
+        "a waiter that lost a lock stays nudged, so no release wakes it",
         &[("sync/lock_last_release.c", "gcc", 2)],
     ),
     mutant("lock_unfair", "a lock is never handed over", &[("sync/lock_handed_over.c", "gcc", 2)]),
