@@ -83,7 +83,8 @@ typedef struct ompx_counters_t {
                                     (docs/arrays.md) */
     uint64_t moves;              /* times that a thread moved to another worker, or back, because the number
                                     of workers follows the processors that the program gets */
-    uint64_t worker_changes;     /* times that the number of running workers has changed (GANGWAY_WORKERS) */
+    uint64_t worker_changes;     /* times that the number of running workers has changed
+                                    (docs/protocols/allotment.md) */
     uint64_t fewer_workers_us;   /* microseconds of measured time in which fewer than all workers ran */
 } ompx_counters_t;
 

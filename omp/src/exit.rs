@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 use std::sync::Once;
 
-use ult::sched::{Spin, Wait};
+use ult::sched::Wait;
 
 use crate::extension::offload;
 use crate::thread::current::{CurrentThread, OwnThread};
@@ -56,13 +56,13 @@ pub fn finish_tasks(status: c_int) {
     }
 }
 
-/// Ends the child process of a fork whose only thread is `thread`, a member or a free agent. Its own
-/// part has nothing left to do. But first it ends the tasks that it has begun: one of them may have
-/// called `fork`, and may wait in a region of its own. A process ends with its last thread.
+/// Ends the child process of a fork whose only program thread is `thread`, a member or a free agent
+/// that has completed its share. First it waits until the thread has completed its explicit tasks:
+/// one of them may have called `fork`, and may wait in a region of its own. The status is 0, as POSIX
+/// specifies it for the end of the last thread.
 pub fn end_lost_process(thread: OwnThread) -> ! {
-    let is_done = || thread.own().begun() == 0;
-    ult::sched::wait(&Wait::until(&is_done).spinning(Spin::exactly(20)));
-    // SAFETY: the process has no other thread of the program; those of the pool are idle, or run
-    // what the program has left running.
+    let is_done = || thread.own().unfinished_tasks() == 0;
+    ult::sched::wait(&Wait::until(&is_done).spinning(thread.team().spin()));
+    // SAFETY: the child has no other thread of the program; threads of the pool may run.
     unsafe { libc::exit(0) }
 }

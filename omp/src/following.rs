@@ -77,8 +77,8 @@ pub fn before_wait(thread: OwnThread) {
     }
 }
 
-/// Is `thread`, which waits at a barrier, to call [`before_wait`] again? Between two tasks it may
-/// measure, and move. True until it has done so.
+/// Is there something for [`before_wait`] to do again: has the quantum ended, or has the number of
+/// running workers changed since `thread` last called it? Asked between two tasks at a barrier.
 #[inline]
 pub fn must_measure_or_move(thread: OwnThread) -> bool {
     attention::needs_attention() && must_measure_or_move_cold(thread)
@@ -203,7 +203,7 @@ fn measure(workers: u32) {
 
 /// Is the quantum over? Each wait at a barrier calls this. So it reads the tick counter first, and the
 /// clock only if no ticks are left. After a virtual machine has moved to another computer, the counter
-/// may differ, so more than [`MOST_TICKS_LEFT`] is not believed.
+/// may differ. If more than [`MOST_TICKS_LEFT`] are left, the clock decides.
 fn is_quantum_over() -> bool {
     // ORDERING: Relaxed; see `measure`.
     let left = DUE_TICKS.load(Ordering::Relaxed).wrapping_sub(arch::ticks());
@@ -233,7 +233,7 @@ fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: b
 
 impl MeasuredProcess {
     fn new(largest: u32) -> Self {
-        attention::set_all_workers(largest);
+        attention::set_total_workers(largest);
         let seed = u64::from(std::process::id()) << 8 | u64::from(largest);
         let (allotment, meter) = (Allotment::new(largest, seed), QuantumMeter::begin());
         Self { allotment, meter, calm: 0, was_short: false, smaller: 0, largest_smaller: 0 }
@@ -247,7 +247,7 @@ impl MeasuredProcess {
         match self.new_most(largest) {
             Some(most) => {
                 self.allotment.resize(most);
-                attention::set_all_workers(most);
+                attention::set_total_workers(most);
             }
             None => _ = self.allotment.decide(sample),
         }

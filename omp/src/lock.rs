@@ -52,11 +52,13 @@ const CHECKED: u32 = 4;
 /// The first waiter has been nudged, and has not competed since: a release has no thread to wake.
 /// Changed only under the lock of the table's bucket. Derived: a bit of the lock word.
 const NUDGED: u32 = 8;
-/// When the waiter was nudged, see [`parking::stamp`]; zero without [`NUDGED`]. Derived: above the bits.
-const STAMP_SHIFT: u32 = 8;
-const STAMP: u32 = u32::MAX << STAMP_SHIFT;
-/// [`NUDGED`] and the time.
-const NUDGE: u32 = NUDGED | STAMP;
+/// Bits below the time of the nudge. Chosen: four are used, and 24 bits of time are enough.
+const NUDGE_TIME_SHIFT: u32 = 8;
+/// The time of the latest nudge ([`parking::nudge_time`]); zero without [`NUDGED`]. Derived: the bits
+/// above [`NUDGE_TIME_SHIFT`].
+const NUDGE_TIME: u32 = u32::MAX << NUDGE_TIME_SHIFT;
+/// [`NUDGED`] and the time. Derived: from these two.
+const NUDGE_BITS: u32 = NUDGED | NUDGE_TIME;
 
 /// How often a thread polls a held lock before it queues. The times between the looks double, so that
 /// several waiters leave the cache line to the holder. Chosen: 31 pauses in all, one microsecond (AMD)

@@ -283,7 +283,7 @@ fn asked_for(here: CurrentThread, request: ParallelRequest) -> u32 {
 fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
     let icv = here.task.own.icv.get();
     let active = here.team().plan().nesting.active_level;
-    if request.num_threads == 1 || !may_be_withdrawn(active, icv.max_active_levels) {
+    if request.num_threads == 1 || !may_be_active(active, icv.max_active_levels) {
         return 1;
     }
     let wanted = if request.num_threads == 0 { icv.nthreads } else { request.num_threads };
@@ -296,7 +296,7 @@ fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
 
 ult::seam! {
     /// A region inside `around` active regions may be active if `around` is less than `most`.
-    fn may_be_withdrawn(around: u32, most: u32) -> bool {
+    fn may_be_active(around: u32, most: u32) -> bool {
         around < most
     } or max_active_levels_ignored {
         true

@@ -82,7 +82,7 @@ pub enum SchedulerEvent {
         /// How many run from here on.
         running: u32,
         /// How many run if none is withdrawn.
-        all_workers: u32,
+        total_workers: u32,
     },
     /// The process is the child of a fork, whose only thread this is. In the C library's handler:
     /// nothing is allocated.

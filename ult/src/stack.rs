@@ -65,8 +65,9 @@ const LIST_MAX: usize = POOLED_MAX / LISTS;
 const BUSY: usize = 1;
 /// `MADV_GUARD_INSTALL`, Linux 6.13; not in the `libc` crate of every version.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
-/// So many stacks get a guard that is a memory area of its own; later ones get a light guard, where
-/// the kernel has them. Making one takes 1 µs, and a light guard of 1 MiB takes 8 µs (AMD EPYC,
+/// Until so many stacks have been mapped at one time, each new stack gets a guard that is a memory area of
+/// its own. From then on new stacks get light guards, where the kernel has them. Making a guard with an
+/// area of its own takes 1 µs, and a light guard of 1 MiB takes 8 µs (AMD EPYC,
 /// Linux 6.18). Chosen: the teams of most programs, and few areas beside the usual limit of 65,530;
 /// any value from 32 to 4096 will do.
 const GUARDS_WITH_OWN_AREA: usize = 256;

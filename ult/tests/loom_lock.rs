@@ -5,8 +5,9 @@
 //!
 //! It is simpler than `lock.rs`. A bucket's short lock is loom's mutex and its list a vector. No
 //! thread looks before queueing (the looks only make queueing rarer). The 500 us of losing are over
-//! by the second release with the bucket. A nudge is always recent, or never, or for one release: the
-//! time in the word decides only whether a release takes the bucket as well.
+//! by the second release with the bucket. The model has no clock. In each
+//! run a nudge is always recent, always old, or recent for one release: the time decides only whether
+//! a release goes through the bucket.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -24,7 +25,8 @@ use ult::sys::sync::{AtomicU32, Ordering, model::ignore_fences};
 const LOCKED: u32 = 1;
 const QUEUED: u32 = 2;
 const NUDGED: u32 = 8;
-/// A release has passed by the nudge: with [`Nudges::Once`] the next one takes the bucket.
+/// A release has happened behind this nudge. With [`NudgeAge::RecentForOneRelease`] the next one goes
+/// through the bucket.
 const PASSED: u32 = 16;
 const NUDGE: u32 = NUDGED | PASSED;
 
@@ -53,13 +55,12 @@ enum Without {
     EndOfNudge,
 }
 
-/// Is a nudge that stands in the word recent?
+/// Does a nudge in the word count as recent?
 #[derive(Clone, Copy, PartialEq)]
-enum Nudges {
-    Recent,
-    Old,
-    /// For one release.
-    Once,
+enum NudgeAge {
+    AlwaysRecent,
+    AlwaysOld,
+    RecentForOneRelease,
 }
 
 /// One per thread, for all of its rounds: a new record at the same place on the stack.
@@ -74,7 +75,7 @@ struct Record {
 
 struct Lock {
     without: Without,
-    nudges: Nudges,
+    nudges: NudgeAge,
     word: AtomicU32,
     bucket: Mutex<Vec<usize>>,
     records: [Record; 3],
@@ -117,7 +118,7 @@ impl Record {
 }
 
 impl Lock {
-    fn new(without: Without, nudges: Nudges, grants: &'static Untracked) -> Self {
+    fn new(without: Without, nudges: NudgeAge, grants: &'static Untracked) -> Self {
         Self {
             without,
             nudges,
@@ -135,7 +136,7 @@ impl Lock {
     }
 
     fn take(&self, seen: u32, wanted: u32) -> bool {
-        // ORDERING: Acquire, as shipped; pairs with `unlock` and `clear`.
+        // ORDERING: Acquire, as shipped; pairs with `release_to` and `clear`.
         self.word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -199,9 +200,9 @@ impl Lock {
         loop {
             let seen = self.load();
             let is_old = match self.nudges {
-                Nudges::Recent => false,
-                Nudges::Old => true,
-                Nudges::Once => seen & PASSED != 0,
+                NudgeAge::AlwaysRecent => false,
+                NudgeAge::AlwaysOld => true,
+                NudgeAge::RecentForOneRelease => seen & PASSED != 0,
             };
             if seen & NUDGED == 0 || is_old {
                 return false;
@@ -339,7 +340,7 @@ impl Lock {
     }
 }
 
-const NUDGES: [Nudges; 3] = [Nudges::Recent, Nudges::Old, Nudges::Once];
+const NUDGES: [NudgeAge; 3] = [NudgeAge::AlwaysRecent, NudgeAge::AlwaysOld, NudgeAge::RecentForOneRelease];
 
 /// Thread `i` takes the lock `rounds[i]` times. Returns how many hand-overs there were in all
 /// interleavings.
@@ -347,7 +348,7 @@ fn contend<const N: usize>(
     preemptions: usize,
     rounds: [usize; N],
     without: Without,
-    nudges: Nudges,
+    nudges: NudgeAge,
 ) -> usize {
     let grants: &'static Untracked = Box::leak(Box::default());
     explore(preemptions, move || {
@@ -399,47 +400,47 @@ fn three_threads_hand_over() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_releaser_does_not_look_for_waiters() {
-    contend(3, [1, 1], Without::ReleasersLook, Nudges::Recent);
+    contend(3, [1, 1], Without::ReleasersLook, NudgeAge::AlwaysRecent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_waiter_does_not_look_again() {
-    contend(3, [1, 1], Without::WaitersLook, Nudges::Recent);
+    contend(3, [1, 1], Without::WaitersLook, NudgeAge::AlwaysRecent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_releaser_has_no_fence() {
-    contend(3, [1, 1], Without::WakersFence, Nudges::Recent);
+    contend(3, [1, 1], Without::WakersFence, NudgeAge::AlwaysRecent);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn broken_the_next_holder_misses_writes() {
-    contend(3, [1, 1], Without::Release, Nudges::Recent);
+    contend(3, [1, 1], Without::Release, NudgeAge::AlwaysRecent);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn broken_a_record_is_touched_after_the_grant() {
-    contend(3, [3, 1], Without::RemovalFirst, Nudges::Recent);
+    contend(3, [3, 1], Without::RemovalFirst, NudgeAge::AlwaysRecent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_loser_waits_outside_the_bucket() {
-    contend(3, [3, 1], Without::BucketForWaiting, Nudges::Recent);
+    contend(3, [3, 1], Without::BucketForWaiting, NudgeAge::AlwaysRecent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_third_in_line_is_forgotten() {
-    contend(3, [1, 1, 1], Without::OthersBit, Nudges::Recent);
+    contend(3, [1, 1, 1], Without::OthersBit, NudgeAge::AlwaysRecent);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_loser_stays_nudged() {
-    contend(3, [2, 1], Without::EndOfNudge, Nudges::Recent);
+    contend(3, [2, 1], Without::EndOfNudge, NudgeAge::AlwaysRecent);
 }

@@ -219,7 +219,7 @@ fn fewer_workers(summary: &Summary) -> Option<Advice> {
         time(fewer.time.min(summary.length)),
         time(summary.length),
         if summary.ranks > 1 { " of one rank" } else { "" },
-        fewer.all_workers,
+        fewer.total_workers,
         fewer.moves,
         if fewer.moves == 1 { "" } else { "s" }
     );
@@ -419,7 +419,7 @@ mod tests {
             withdrawn_time: 400.0,
             least_running: 1,
             most_running: 1,
-            all_workers: 2,
+            total_workers: 2,
             moves: 12,
         };
         let one = Summary { fewer_workers: Some(fewer), ..summary(&[]) };
@@ -429,7 +429,7 @@ mod tests {
                 "For 400.0 us of 1.0 ms other programs took processors, and the threads ran on 1 of 2 workers (12 moves).",
             ],
         );
-        let fewer = FewerWorkers { most_running: 3, all_workers: 4, moves: 1, ..fewer };
+        let fewer = FewerWorkers { most_running: 3, total_workers: 4, moves: 1, ..fewer };
         let some = Summary { fewer_workers: Some(fewer), ranks: 2, one_clock: true, ..summary(&[]) };
         says(&some, &["the threads of one rank ran on 1 to 3 of 4 workers (1 move)."]);
     }

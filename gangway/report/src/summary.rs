@@ -70,7 +70,8 @@ pub struct Summary {
     pub parallelism_at_least: f64,
     /// What is on the critical path, the longest first.
     pub on_path: Vec<(String, f64)>,
-    /// Of the process whose fewer workers ran for the longest time; nothing if all workers always ran.
+    /// The process in which fewer than all workers ran for the longest time; `None` if all workers ran all
+    /// the time in every process.
     pub fewer_workers: Option<FewerWorkers>,
     pub lost: u64,
     /// Tasks that were left out. Where there are any, counts of tasks by function and length are

@@ -578,7 +578,7 @@ pub mod tests {
             withdrawn_time: 6.0,
             least_running: 1,
             most_running: 1,
-            all_workers: 2,
+            total_workers: 2,
             moves: 1,
         };
         assert_eq!(trace.fewer_workers, [expected]);

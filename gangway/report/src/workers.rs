@@ -25,7 +25,7 @@ pub struct FewerWorkers {
     pub least_running: u64,
     pub most_running: u64,
     /// How many workers there were.
-    pub all_workers: u64,
+    pub total_workers: u64,
     /// How often a thread has moved to another worker.
     pub moves: u64,
 }
@@ -71,7 +71,7 @@ impl ProcessEvents {
                 sum.withdrawn_time += change.withdrawn as f64 * time;
                 sum.least_running = sum.least_running.min(change.running);
                 sum.most_running = sum.most_running.max(change.running);
-                sum.all_workers = sum.all_workers.max(change.running + change.withdrawn);
+                sum.total_workers = sum.total_workers.max(change.running + change.withdrawn);
             }
         }
         (sum.time > 0.0).then_some(sum)
@@ -99,7 +99,7 @@ mod tests {
             withdrawn_time: 80.0,
             least_running: 1,
             most_running: 3,
-            all_workers: 4,
+            total_workers: 4,
             moves: 6,
         };
         assert_eq!(sum, [expected]);

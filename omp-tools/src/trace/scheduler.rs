@@ -24,8 +24,8 @@ fn observe(event: SchedulerEvent) {
         SchedulerEvent::Preempted => record(TraceKind::Preempt, 0, 0, 0),
         SchedulerEvent::HandsOff { watched } => record(TraceKind::HandOff, 0, watched as u64, 0),
         SchedulerEvent::Moves { from } => record(TraceKind::Move, from, 0, 0),
-        SchedulerEvent::RunningWorkers { running, all_workers } => {
-            record(TraceKind::RunningWorkers, running, u64::from(all_workers), 0)
+        SchedulerEvent::RunningWorkers { running, total_workers } => {
+            record(TraceKind::RunningWorkers, running, u64::from(total_workers), 0)
         }
         SchedulerEvent::Forked => forked(),
     }

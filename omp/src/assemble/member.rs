@@ -113,7 +113,7 @@ fn stay_to_the_end(thread: OwnThread) {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
     let seek = |scope: SearchScope| find::find_after(thread, scope, epoch);
-    let ready = || team.is_closed(epoch) || team.is_retired() || team.is_left_to(thread);
+    let ready = || team.is_closed(epoch) || team.is_retired() || team.is_left_alone(thread, 0);
     ult::sched::wait(&Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin()));
     if team.is_lost() {
         end_lost_process(thread);
@@ -177,7 +177,7 @@ fn help_with_own_block(thread: OwnThread, own: &'static TlsBlock) -> bool {
                 .then_some(Job { run: no_job, data: ptr::null_mut() })
         })
     };
-    let ready = || idle.get() || team.is_closed(epoch) || team.is_left_to(thread);
+    let ready = || idle.get() || team.is_closed(epoch) || team.is_left_alone(thread, 0);
     let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
     ult::sched::wait(&wait.finished());
     search::end_help(thread);
@@ -221,7 +221,7 @@ fn await_call(thread: OwnThread, rest: Rest) -> Call {
     let ready = || {
         team.next_region(seen, thread.num()).is_some()
             || team.is_retired()
-            || team.is_left_to(thread)
+            || team.is_left_alone(thread, 0)
             || is_back()
     };
     let spin = among(team, spin_for(env::settings()));
@@ -282,7 +282,7 @@ fn help_until_closed(thread: OwnThread) {
     let team = thread.team();
     let epoch = team.epoch();
     let more = || !team.is_closed(epoch);
-    let ready = || team.is_closed(epoch) || team.is_left_to(thread);
+    let ready = || team.is_closed(epoch) || team.is_left_alone(thread, 0);
     let seek = |scope: SearchScope| find::find(thread, scope, &more);
     // All members are resumed together, so all share one position. The order of a barrier has
     // another object.

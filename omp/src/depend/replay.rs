@@ -39,7 +39,8 @@ pub fn replay<'a>(
 
 /// Launches a task; returns its node if later tasks wait for it. As [`super::entering::submit`], it
 /// runs the task here if the other threads have enough to do, and no predecessor is incomplete. Such
-/// a task needs no node: it is complete before a later task is made.
+/// a task needs no node: it is not detachable (`has_enough`), so it is complete before a later one is
+/// made.
 fn launch(
     here: CurrentThread,
     task: OwnedTask,
@@ -47,7 +48,8 @@ fn launch(
     nodes: &[Option<TableRef>],
 ) -> Option<TableRef> {
     let predecessors = links.before.iter().filter_map(|&number| nodes[number as usize].as_ref());
-    if constructs::has_enough(here, task.flags(), task.priority()) && predecessors.clone().all(is_complete) {
+    if constructs::has_enough(here, task.flags(), task.priority()) && predecessors.clone().all(may_be_ignored)
+    {
         life::run_at_once(here, task);
         return None;
     }
@@ -69,8 +71,9 @@ fn launch(
     links.is_waited_for.then_some(entered)
 }
 
-/// A detector of races has to be notified of each dependence, so with one the answer is no.
-fn is_complete(before: &TableRef) -> bool {
+/// Is there nothing to wait for? False if a detector of races runs: it has to be notified of each
+/// dependence.
+fn may_be_ignored(before: &TableRef) -> bool {
     before.get().is_complete() && !ult::sanitize::sees_races()
 }
 

@@ -9,13 +9,13 @@
 //! protocol is in `docs/protocols/lock.md`; its invariants are:
 //!
 //! * **I1** A lock's word has `QUEUED` exactly while a record for the lock is in its bucket. Both
-//!   change under the bucket's lock. Hence a holder that releases without the bucket's lock has no
-//!   thread to wake.
+//!   change under the bucket's lock. Hence a holder that finds the word exactly `LOCKED` has no thread
+//!   to wake.
 //! * **I2** A record leaves the list before its owner returns. The thread that stores `GRANTED`
 //!   removes the record first, and does not touch it afterwards.
 //! * **I3** A lock's word has [`super::NUDGED`] exactly while its first record is [`MAY_COMPETE`].
-//!   Both change under the bucket's lock. Hence a release has nothing to do for the waiter, which
-//!   competes anyway.
+//!   Both change under the bucket's lock. Hence a holder that finds `NUDGED` may release
+//!   without it: the nudged waiter competes anyway.
 //! * **I4** Only the first record of a lock in the list is nudged or granted the lock. So the
 //!   waiters of a lock become ready in the order of their tickets, and the scheduler polls only a
 //!   few of them ([`ReadyOrder`]).
@@ -32,7 +32,7 @@ use ult::sched::{ReadyOrder, Spin, Wait};
 use ult::sys::clock;
 use ult::worker::{self, Worker};
 
-use super::{CHECKED, LOCKED, Lock, NUDGE, NUDGED, QUEUED, STAMP, STAMP_SHIFT};
+use super::{CHECKED, LOCKED, Lock, NUDGE_BITS, NUDGE_TIME, NUDGE_TIME_SHIFT, NUDGED, QUEUED};
 use crate::extension::check;
 
 /// The waiter has been neither nudged nor granted the lock.
@@ -46,8 +46,8 @@ const GRANTED: u32 = 2;
 /// lock to it.
 const FAIR_AFTER: u64 = 500;
 
-/// Ticks in a unit of [`stamp`], as a power of two: 1 to 4 µs.
-const STAMP_TICKS: u32 = 12;
+/// Ticks in a unit of [`nudge_time`], as a power of two: 1 to 4 µs.
+const NUDGE_TIME_TICKS: u32 = 12;
 /// A nudge is recent for so many units: 31 to 123 µs. Chosen: a fraction of [`FAIR_AFTER`], and far
 /// more than a release through the bucket costs; any value from 10 to 60 will do.
 const RECENT: u32 = 30;
@@ -260,16 +260,16 @@ fn enqueue(lock: &Lock, waiter: &Waiter) -> bool {
             if lock.take(seen, seen | LOCKED) {
                 return false;
             }
-        } else if lock.annotate(seen, seen & !stale_nudge(&bucket, lock, seen) | QUEUED) {
+        } else if lock.annotate(seen, seen & !inherited_nudge(&bucket, lock, seen) | QUEUED) {
             bucket.push(waiter);
             return true;
         }
     }
 }
 
-/// The nudge in the word `seen` if the nudged waiter does not exist: it was in the parent process.
-fn stale_nudge(bucket: &Locked, lock: &Lock, seen: u32) -> u32 {
-    if seen & NUDGED != 0 && bucket.first(lock, ptr::null()).is_none() { NUDGE } else { 0 }
+/// The bits of a nudge in `seen`, if no record is queued: the nudged waiter was in the parent process.
+fn inherited_nudge(bucket: &Locked, lock: &Lock, seen: u32) -> u32 {
+    if seen & NUDGED != 0 && bucket.first(lock, ptr::null()).is_none() { NUDGE_BITS } else { 0 }
 }
 
 /// Competes for the lock after a nudge or a grant. True if the waiter has the lock and its record
@@ -287,8 +287,8 @@ fn compete(lock: &Lock, waiter: &Waiter) -> bool {
             if !lock.annotate(seen, seen & !nudge_of_loser()) {
                 continue;
             }
-            // By I1 and I3 the holder will release under the bucket's lock, so it does that later
-            // and nudges again.
+            // The word now has `QUEUED` and not `NUDGED`. So the holder releases through the bucket,
+            // after this thread has left it, and nudges again.
             // ORDERING: Relaxed; the bucket's lock orders this store for `release`, and no other
             // thread stores.
             waiter.state.store(WAITING, Ordering::Relaxed);
@@ -317,13 +317,13 @@ pub(super) fn release(lock: &Lock) {
     }
     let Some(waiter) = bucket.first(lock, ptr::null()) else {
         // The waiter was in the parent process.
-        lock.clear(LOCKED | QUEUED | NUDGE);
+        lock.clear(LOCKED | QUEUED | NUDGE_BITS);
         return;
     };
     let worker = waiter.worker;
     if is_due(waiter) {
         bucket.remove(waiter);
-        lock.clear(cleared_by_grant(bucket.first(lock, ptr::null()).is_some()) | NUDGE);
+        lock.clear(cleared_by_grant(bucket.first(lock, ptr::null()).is_some()) | NUDGE_BITS);
         // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. After this store
         // the record may be gone.
         waiter.state.store(GRANTED, Ordering::Release);
@@ -336,13 +336,14 @@ pub(super) fn release(lock: &Lock) {
     worker.wake();
 }
 
-/// Releases the lock if its first waiter has been nudged recently, and has not competed since: it will.
-/// It is on the same worker possibly, and cannot compete while the holder takes the lock again and
-/// again. So this ends in time for [`FAIR_AFTER`].
+/// Releases the lock without the bucket if the first waiter was nudged less than [`RECENT`] units ago,
+/// and has not competed since. If that waiter is suspended on the holder's own worker, it cannot
+/// compete yet. So an older nudge is not trusted: the release goes through the bucket, which checks
+/// [`FAIR_AFTER`].
 fn release_behind_nudge(lock: &Lock) -> bool {
     loop {
         let seen = lock.load();
-        if seen & NUDGED == 0 || stamp().wrapping_sub(seen & STAMP) >> STAMP_SHIFT >= RECENT {
+        if seen & NUDGED == 0 || nudge_time().wrapping_sub(seen & NUDGE_TIME) >> NUDGE_TIME_SHIFT >= RECENT {
             return false;
         }
         if lock.release_to(seen, seen & !LOCKED) {
@@ -355,29 +356,30 @@ fn release_behind_nudge(lock: &Lock) -> bool {
 fn release_with_nudge(lock: &Lock) {
     loop {
         let seen = lock.load();
-        if lock.release_to(seen, seen & !LOCKED & !NUDGE | NUDGED | stamp()) {
+        if lock.release_to(seen, seen & !LOCKED & !NUDGE_BITS | NUDGED | nudge_time()) {
             return;
         }
     }
 }
 
-/// The time, for the lock word, above its bits. It comes again after 17 seconds at the earliest.
-fn stamp() -> u32 {
-    ((ult::sys::arch::ticks() >> STAMP_TICKS) as u32) << STAMP_SHIFT
+/// The time, for the lock word, above its bits. It repeats after 17 seconds or more: an old nudge may
+/// then count as recent once more, for 123 µs at most.
+fn nudge_time() -> u32 {
+    ((ult::sys::arch::ticks() >> NUDGE_TIME_TICKS) as u32) << NUDGE_TIME_SHIFT
 }
 
 ult::seam! {
-    /// The bits that a lock loses when a nudged waiter has lost against another thread.
+    /// The bits that a nudged waiter clears when it finds the lock held.
     fn nudge_of_loser() -> u32 {
-        NUDGE
+        NUDGE_BITS
     } or lock_nudge_kept {
         0
     }
 }
 
 ult::seam! {
-    /// The bits that a lock loses when it is granted to a waiter. It stays held, and stays queued
-    /// for if others wait.
+    /// The bits, apart from those of the nudge, that are cleared when the lock is granted to a
+    /// waiter. It stays held, and stays queued for if others wait.
     fn cleared_by_grant(others_wait: bool) -> u32 {
         if others_wait { 0 } else { QUEUED }
     } or lock_queue_forgotten {

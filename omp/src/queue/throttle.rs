@@ -220,7 +220,7 @@ pub fn run_some(here: CurrentThread, count: usize) {
     };
     let (ready, team) = (|| left.get() == 0 || dry.get(), here.thread.team());
     let wait = Wait::until(&ready).seeking(&seek).counted_by(team.sleepers()).spinning(team.spin());
-    ult::sched::wait(&wait.yielding().alone_if(team.size() == 1));
+    ult::sched::wait(&wait.yielding().alone_if(team.is_alone()));
     end_help(here.thread);
 }
 

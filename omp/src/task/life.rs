@@ -409,7 +409,7 @@ pub fn begin(thread: OwnThread, task: &Task) {
         hint::remember(thread, task);
     }
     if task.flags().has(TaskFlags::UNTIED) {
-        thread.own().untied.update(|count| count + 1);
+        thread.own().unfinished_untied.update(|count| count + 1);
     } else {
         task.marks.set(thread.team().team_queue().marks());
         thread.own().tied.push(task);
@@ -422,7 +422,7 @@ pub fn begin(thread: OwnThread, task: &Task) {
 pub fn end(thread: OwnThread, task: &Task) {
     let flags = task.flags();
     if flags.has(TaskFlags::UNTIED) {
-        thread.own().untied.update(|count| count - 1);
+        thread.own().unfinished_untied.update(|count| count - 1);
     } else {
         let tied = &thread.own().tied;
         if !tied.pop(task) {

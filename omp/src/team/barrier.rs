@@ -186,11 +186,11 @@ impl Team {
         self.is_cancelled() || self.is_lost()
     }
 
-    /// As [`Team::is_abandoned`], for a wait of `thread`, which had begun so many explicit tasks when
-    /// the wait began. In the child of a fork it has ended those that it has begun since: one of them
-    /// may have called `fork`.
-    pub fn is_abandoned_to(&self, thread: OwnThread, begun: usize) -> bool {
-        self.is_cancelled() || self.is_lost() && thread.own().begun() <= begun
+    /// As [`Team::is_abandoned`], for a wait of `thread`, of which `unfinished` explicit tasks were not
+    /// completed when the wait began. In the child of a fork, true only when the thread has completed
+    /// those that it began during the wait.
+    pub fn is_abandoned_to(&self, thread: OwnThread, unfinished: usize) -> bool {
+        self.is_cancelled() || self.is_left_alone(thread, unfinished)
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) enum WaitSite {
 impl Team {
     /// Waits at a task scheduling point until `done`, and runs tasks meanwhile. In the child of a
     /// fork(2) no other thread makes `done` true. There the wait also ends when `thread` finds no
-    /// more tasks, and has ended those that it has begun.
+    /// more tasks, and has completed the tasks that it began during the wait.
     pub fn help_until(&self, thread: OwnThread, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Task);
     }
@@ -77,15 +77,16 @@ impl Team {
         spin: Spin,
         place: WaitSite,
     ) -> bool {
-        // In a task, the thread has begun that task, and those around it. A synchronization point
-        // waits for all that it has begun: one of them may have called `fork`.
-        let begun = if place == WaitSite::Task { thread.own().begun() } else { 0 };
+        // How many tasks of the thread may be unfinished when it is left alone. Inside a task, that
+        // task and those around it cannot complete during the wait. At a synchronization point none
+        // may be unfinished, because one of them may have called `fork`.
+        let unfinished = if place == WaitSite::Task { thread.own().unfinished_tasks() } else { 0 };
         let left_alone = Cell::new(false);
         let ready = || done() || left_alone.get();
         let seek = |scope| {
             let job = find::find(thread, scope, more);
             let finds_nothing = job.is_none() && scope != SearchScope::Own;
-            left_alone.set(finds_nothing && self.is_lost() && thread.own().begun() <= begun);
+            left_alone.set(finds_nothing && self.is_left_alone(thread, unfinished));
             job
         };
         let order = match place {
@@ -103,7 +104,7 @@ impl Team {
             .spinning(spin)
             .at_rank(thread.num())
             .finished_if(place == WaitSite::Join)
-            .alone_if(self.size() == 1 || self.is_lost())
+            .alone_if(self.is_alone())
             .synchronizing_if(place != WaitSite::Task)
             .waits_as_helper_if(self.is_outermost())
             .taking_any_task_if(takes_any_task)
@@ -114,10 +115,16 @@ impl Team {
         left_alone.get()
     }
 
-    /// Is this the child of a fork, in which `thread` has ended the explicit tasks that it has begun?
-    /// Then nothing of the region is left to it but its own part.
-    pub fn is_left_to(&self, thread: OwnThread) -> bool {
-        self.is_lost() && thread.own().begun() == 0
+    /// Does the team have one thread in this process?
+    pub fn is_alone(&self) -> bool {
+        self.size() == 1 || self.is_lost()
+    }
+
+    /// Is this the child of a fork, in which at most `unfinished` explicit tasks of `thread` have
+    /// started and are not completed? Then no other thread, and no other task of this one, can end
+    /// its wait.
+    pub fn is_left_alone(&self, thread: OwnThread, unfinished: usize) -> bool {
+        self.is_lost() && thread.own().unfinished_tasks() <= unfinished
     }
 
     /// Passes on a wake-up. The wake-up for a new task may have reached a member whose own wait was

@@ -44,8 +44,9 @@ pub struct ThreadOwn {
     /// Explicit tied tasks that this thread has started and not completed, oldest first. By the
     /// task scheduling constraint each is a descendant of the one before it.
     pub tied: Tied<Task>,
-    /// How many explicit untied tasks, or parts of them, this thread has started and not completed.
-    pub untied: Cell<usize>,
+    /// How many explicit untied tasks this thread has started and not completed. Of a task in parts, the
+    /// part that runs counts.
+    pub unfinished_untied: Cell<usize>,
     /// The floating-point mode in which the thread left the region; for a thread of a team of ULTs
     /// that left before the region's end.
     pub mode: Cell<FpState>,
@@ -189,7 +190,7 @@ impl ThreadOwn {
                 running_workers_seen: Cell::new(ALL_WORKERS),
             },
             tied: Tied::default(),
-            untied: Cell::new(0),
+            unfinished_untied: Cell::new(0),
             mode: Cell::new(arch::fp_state()),
             spares: Spares::default(),
             small_spares: Spares::default(),
@@ -198,8 +199,8 @@ impl ThreadOwn {
     }
 
     /// How many explicit tasks this thread has started and not completed.
-    pub fn begun(&self) -> usize {
-        self.tied.len() + self.untied.get()
+    pub fn unfinished_tasks(&self) -> usize {
+        self.tied.len() + self.unfinished_untied.get()
     }
 }
 

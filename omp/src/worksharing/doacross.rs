@@ -115,7 +115,7 @@ pub fn post(here: CurrentThread, at: impl Fn(usize) -> i64) {
 pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = awaited(here, &at) else { return };
     tools::work::iteration(here, false, dimensions(here), &at);
-    let (team, begun) = (here.team(), here.thread.own().begun());
+    let (team, unfinished) = (here.team(), here.thread.own().unfinished_tasks());
     // ORDERING: Acquire, pairs with `post`.
     let is_posted = || flag.word.load(Ordering::Acquire) & flag.bit != 0;
     if is_posted() || super::comes_soon(is_posted) {
@@ -126,7 +126,7 @@ pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
         is_posted()
             // ORDERING: Relaxed; cancellation publishes nothing.
             || share.cancelled.load(Ordering::Relaxed)
-            || team.is_abandoned_to(here.thread, begun)
+            || team.is_abandoned_to(here.thread, unfinished)
     };
     ult::sched::wait(&Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin()));
     after(flag.event());

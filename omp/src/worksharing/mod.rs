@@ -133,10 +133,10 @@ enum ShareEntry {
 
 #[cold]
 fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> ShareEntry {
-    let (team, begun) = (here.team(), here.thread.own().begun());
+    let (team, unfinished) = (here.team(), here.thread.own().unfinished_tasks());
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
-            let ready = || share.is_open_for(k) || team.is_abandoned_to(here.thread, begun);
+            let ready = || share.is_open_for(k) || team.is_abandoned_to(here.thread, unfinished);
             let wait = Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin());
             ult::sched::wait(&wait.in_order(ReadyOrder::at(share, k, 0)));
         }

@@ -109,7 +109,7 @@ fn await_iteration(here: CurrentThread, share: &WorkShare, from: u64) {
 
 #[cold]
 fn await_iteration_cold(here: CurrentThread, share: &WorkShare, from: u64) {
-    let (team, begun) = (here.team(), here.thread.own().begun());
+    let (team, unfinished) = (here.team(), here.thread.own().unfinished_tasks());
     // ORDERING: Acquire, as in `await_iteration`.
     let is_ours = || share.ordered.0.load(Ordering::Acquire) >= from;
     if super::comes_soon(is_ours) {
@@ -120,7 +120,7 @@ fn await_iteration_cold(here: CurrentThread, share: &WorkShare, from: u64) {
         is_ours()
             // ORDERING: Relaxed; cancellation publishes nothing.
             || share.cancelled.load(Ordering::Relaxed)
-            || team.is_abandoned_to(here.thread, begun)
+            || team.is_abandoned_to(here.thread, unfinished)
     };
     let wait = Wait::until(&ready).counted_by(team.sleepers()).spinning(team.spin());
     ult::sched::wait(&wait.in_order(ReadyOrder::at(&share.ordered, 0, from)));

@@ -32,13 +32,14 @@ pub fn run_on(number: u32) {
     }
 }
 
-/// Can the worker be withdrawn? Not if it belongs to one thread, such as the program's own, stands in
+/// Can the worker be withdrawn? Not if it belongs to one thread, such as that of the
+/// program's kernel thread, stands in
 /// for another worker, or has no kernel thread.
 fn may_be_withdrawn(worker: &Worker) -> bool {
     worker.is_shared() && !worker.is_standing_in() && !worker.is_dedicated() && worker.watched.tid() != 0
 }
 
-/// The workers that can be active, those with an assigned OpenMP thread before the others.
+/// The workers that may be withdrawn; those with an assigned OpenMP thread come first.
 fn candidates() -> Vec<&'static Worker> {
     let all = (0..table_len()).filter_map(at).filter(|worker| may_be_withdrawn(worker));
     let mut all: Vec<_> = all.map(|worker| (!worker.is_assigned(), worker)).collect();

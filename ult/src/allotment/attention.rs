@@ -27,7 +27,7 @@ struct AllotmentWords {
     /// How many workers run.
     running: AtomicU32,
     /// How many workers run if none is withdrawn.
-    all_workers: AtomicU32,
+    total_workers: AtomicU32,
     /// When the last quantum ended, in microseconds.
     measured: AtomicU64,
     /// In the quantum, gangs ran whose threads wait for each other in the program's code.
@@ -46,7 +46,7 @@ static WORDS: AllotmentWords = AllotmentWords {
     is_on: AtomicBool::new(false),
     attention: AtomicBool::new(false),
     running: AtomicU32::new(ALL_WORKERS),
-    all_workers: AtomicU32::new(0),
+    total_workers: AtomicU32::new(0),
     measured: AtomicU64::new(0),
     gangs_spin: AtomicBool::new(false),
     away: AtomicU32::new(0),
@@ -149,10 +149,10 @@ pub(super) fn set_running(workers: u32) {
     // ORDERING: as above. The exchange shows each change to one thread.
     if WORDS.running.swap(workers, Ordering::Relaxed) != workers {
         // ORDERING: Relaxed; a hint for the observer. Another thread may have set it.
-        let all_workers = WORDS.all_workers.load(Ordering::Relaxed);
+        let total_workers = WORDS.total_workers.load(Ordering::Relaxed);
         observer::notify(|| SchedulerEvent::RunningWorkers {
-            running: workers.min(all_workers),
-            all_workers,
+            running: workers.min(total_workers),
+            total_workers,
         });
         // ORDERING: Relaxed; a statistic.
         WORDS.worker_changes.fetch_add(1, Ordering::Relaxed);
@@ -161,9 +161,9 @@ pub(super) fn set_running(workers: u32) {
 
 /// From here on `workers` run if none is withdrawn. Only the observer uses this number; no decision
 /// depends on it.
-pub fn set_all_workers(workers: u32) {
+pub fn set_total_workers(workers: u32) {
     // ORDERING: Relaxed; see `set_running`.
-    WORDS.all_workers.store(workers, Ordering::Relaxed);
+    WORDS.total_workers.store(workers, Ordering::Relaxed);
 }
 
 /// How often the number of running workers has changed.
@@ -178,7 +178,8 @@ pub fn fewer_workers_micros() -> u64 {
     WORDS.fewer_workers_micros.load(Ordering::Relaxed)
 }
 
-/// A quantum of so many microseconds ends in which [`running`] workers ran.
+/// Adds the length of the quantum that ends to [`fewer_workers_micros`], if fewer than all workers ran
+/// in it. Called before the number changes.
 pub fn add_time_with_fewer_workers(micros: u64) {
     if running() != ALL_WORKERS {
         // ORDERING: Relaxed; a statistic.
@@ -218,8 +219,8 @@ mod tests {
 
     static OBSERVER: Observer = Observer {
         observe: |event| {
-            if let SchedulerEvent::RunningWorkers { running, all_workers } = event {
-                SEEN.lock().unwrap().push((running, all_workers));
+            if let SchedulerEvent::RunningWorkers { running, total_workers } = event {
+                SEEN.lock().unwrap().push((running, total_workers));
             }
         },
     };
@@ -230,7 +231,7 @@ mod tests {
         observer::set(Some(&OBSERVER));
         note_quantum(); // so that no worker of another test ends the attention
         let (changes_before, time_before) = (worker_changes(), fewer_workers_micros());
-        set_all_workers(4);
+        set_total_workers(4);
         add_time_with_fewer_workers(10_000);
         for number in [ALL_WORKERS, 2, 2, 1, ALL_WORKERS, ALL_WORKERS] {
             set_running(number);

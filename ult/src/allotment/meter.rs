@@ -108,8 +108,9 @@ struct WorkerTimes {
 }
 
 /// Gangs ran whose threads wait for each other in the program's code. Such a wait looks like work.
-/// Each worker is assumed to have spun for a share of its useful time: the share of the quantum for
-/// which the other workers waited for a processor, on average.
+/// A
+/// fraction of each worker's useful time counts as spinning and is subtracted: the mean delay of the
+/// other workers, divided by the length of the quantum.
 fn subtract_spins(times: &mut [WorkerTimes], wall: u64) {
     let present = times.iter().filter(|times| times.useful + times.delayed > 0).count() as u64;
     let delayed: u64 = times.iter().map(|times| times.delayed).sum();

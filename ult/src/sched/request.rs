@@ -151,7 +151,8 @@ impl<'a> Wait<'a> {
         Self { finished, ..self }
     }
 
-    /// If `alone` is true, the team has one thread, or no other one exists in this process. So no
+    /// If `alone` is true, the team has one thread, or its other threads do not exist
+    /// in this process (the child of a fork). So no
     /// other worker can run this context's tasks. Its `seek` is therefore called even while a newer
     /// context of the same thread is suspended. That newer context may depend on these tasks.
     #[inline(always)]

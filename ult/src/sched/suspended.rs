@@ -481,9 +481,10 @@ impl SuspendedContexts {
         self.take(at)
     }
 
-    /// In the child process of `fork(2)`: forgets the contexts of all other threads, which do not
-    /// exist there. The others are all asked for jobs from here on: each finds out by this that it
-    /// waits for threads that do not exist.
+    /// In the child process of `fork(2)`: forgets the contexts of all
+    /// threads but `thread`, which do not exist there. From then on the worker calls `seek` of every
+    /// remaining context ([`super::request::Wait::alone_if`]). By this call a context notices that its
+    /// team has lost its other threads.
     pub(crate) fn forget_others(&mut self, thread: *const ThreadMode) {
         // The thread that called `fork` runs, so all its other contexts are in the list (U2 in
         // `unpolled`).

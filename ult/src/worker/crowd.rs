@@ -109,8 +109,8 @@ impl Worker {
         !self.is_dedicated() && !self.is_withdrawn()
     }
 
-    /// Withdraws the worker, or ends that. Returns the old flag; [`Self::is_withdrawn`] asks as well
-    /// whether fewer than all workers run. Any thread.
+    /// Withdraws the worker, or ends that. Returns the old value of the flag alone.
+    /// [`Self::is_withdrawn`] is also false while all workers run. Any thread.
     pub(crate) fn set_withdrawn(&self, withdrawn: bool) -> bool {
         // ORDERING: Relaxed; as above. Written only if it changes, because idle workers read it.
         let before = self.duty.withdrawn.load(Ordering::Relaxed);

@@ -17,9 +17,10 @@ use super::running;
 use super::table::{GROUPS, MAIN, TABLE_LEN, WORKERS, enter_table, uses_tls_blocks};
 use super::words::{self, WORD_WORKER, current, set_locals, tls_block_in_force, word};
 
-/// Records that no kernel thread uses, and which indices have been given.
+/// Records that no kernel thread uses, and the indices of new ones.
 struct WorkerRegistry {
     spare: Vec<&'static Worker>,
+    /// The lowest index that has not been given.
     next: u32,
     /// The index of the worker that forked this process.
     forked_by: Option<u32>,
@@ -112,10 +113,9 @@ pub(crate) fn put_back_record(worker: &'static Worker) {
     REGISTRY.lock().spare.push(worker);
 }
 
-/// In the child of a fork: forgets the spare records and the lock. Indices go on from
-/// [`FIRST_AFTER_FORK`], so that a record made here never shares an index with a record of the
-/// parent's first threads, nor with that of the forking thread. In the child of a child its index may be
-/// [`FIRST_AFTER_FORK`] or more.
+/// In the child of a fork: forgets the spare records and the lock. New
+/// records get indices from [`FIRST_AFTER_FORK`] on, except that of the forking worker. Its index is
+/// in this range if the parent is itself the child of a fork.
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread.
@@ -151,8 +151,9 @@ pub(crate) unsafe fn forget_after_fork() {
     }
 }
 
-/// The first index given in the child of a fork. Smaller indices, which the parent's records have,
-/// are not given again.
+/// The first index given in the child of a fork. Smaller indices, which the first process's records
+/// have, are not given again. Going on from the forking worker's index was rejected: in a chain of
+/// forks the indices would leave the table.
 const FIRST_AFTER_FORK: u32 = 512;
 
 #[cfg(all(test, not(loom)))]
