@@ -21,7 +21,7 @@ static void compute(int rounds)
     }
 }
 
-/* Until threads have moved once more. Fails after half a minute. Other runtimes move none. */
+/* Computes until a thread has moved once more; fails after half a minute. Other runtimes count no moves. */
 static void compute_until_moved(void)
 {
     long before = moves();

@@ -1,5 +1,5 @@
-// what: a thread takes a lock again and again for some microseconds while another one is woken for it, and then
-// what: never again: who has lost the lock meanwhile gets it after the last release
+// what: a thread releases and takes a lock many times while a waiter that was woken loses against it, and then
+// what: stops: the waiter gets the lock after the last release
 // threads: 2,4
 #include "check.h"
 #include <unistd.h>
@@ -8,7 +8,7 @@ enum { ROUNDS = 300 };
 
 static volatile int work;
 
-/* Some microseconds: less than any waiter may be made to wait for its turn. */
+/* Some microseconds: short against the 500 after which a release hands the lock over. */
 static void hold(int length)
 {
     for (int i = 0; i < length; i++)

@@ -44,7 +44,7 @@ static long stamp(void)
 #endif
 
 static double ns_per_tick;
-/* Of two stamps after each other. */
+/* Ticks between two stamps taken one after the other: the least of `CLOCK_TRIALS`. */
 static long stamp_cost = 1l << 40;
 
 static void calibrate(void)

@@ -58,7 +58,7 @@ enum { CALIBRATION_SAMPLES = 5 };
 /* The least time of at most five samples; it stops at the first one below `enough`. A thread that has lost
  * its processor would otherwise end the calibration after few repetitions, and each sample would show the
  * region around them. */
-static double least_of_five(const struct probe *p, long times, double enough)
+static double least_sample(const struct probe *p, long times, double enough)
 {
     double least = timed(p, times);
     for (int taken = 1; taken < CALIBRATION_SAMPLES && least >= enough; ++taken) {
@@ -73,7 +73,7 @@ static long repetitions(const struct probe *p, double seconds)
 {
     long times = 1;
     double took;
-    while ((took = least_of_five(p, times, seconds / 2)) < seconds / 2 && times < 1l << 30)
+    while ((took = least_sample(p, times, seconds / 2)) < seconds / 2 && times < 1l << 30)
         times = took <= 0 ? times * 8 : (long)((double)times * (seconds / took < 8 ? seconds / took + 1 : 8));
     return times;
 }

@@ -72,7 +72,7 @@ static void replay(ompx_taskgraph_t **graph, void (*make)(void), long times)
         ompx_taskgraph_end(graph);
     }
     if (made != is_new)
-        wrong("the graph was made more or less often than once");
+        wrong("the graph was not recorded exactly once");
 }
 
 static void anew_independent(long times)

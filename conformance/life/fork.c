@@ -2,7 +2,7 @@
 #include "life.h"
 #include <spawn.h>
 extern char **environ;
-/* A status that no other end of the child has. */
+/* The status with which a child ends its own test. A child that leaves its task too early ends with 0. */
 enum { DONE = 42 };
 static int child_of(int (*does)(void))
 {
@@ -152,14 +152,16 @@ static int inside_task(void)
  * where nobody else will come, must not end. */
 static int slow_region(void)
 {
-    int right = 0;
-#pragma omp parallel num_threads(2) reduction(+ : right)
+    int came = 0, size = 0;
+#pragma omp parallel num_threads(2) reduction(+ : came)
     {
         if (omp_get_thread_num() == 1)
             usleep(20000);
-        right += 1;
+        came = 1;
+#pragma omp single
+        size = omp_get_num_threads();
     }
-    return right >= 1;
+    return came == size;
 }
 static int sleeps(void)
 {
@@ -183,7 +185,8 @@ static int slow_child(int number)
     int (*const does[])(void) = {slow_region, slow_tasks, sleeps};
     return child_of(does[number % 3]);
 }
-/* The children's threads wait at a barrier, or at the end of the region. */
+/* The tasks fork while their thread waits at the barrier of the first `single`, or at the end of the region.
+ */
 static int inside_slow_task(void)
 {
     int right = 0;

@@ -72,7 +72,8 @@ static inline int ended(pid_t child, int with)
     while (came < 0 && errno == EINTR);
     int right = child > 0 && came == child && WIFEXITED(status) && WEXITSTATUS(status) == with;
     if (!right)
-        fprintf(stderr, "child %d: waitpid says %d, status %#x, %s\n", child, came, status, strerror(errno));
+        fprintf(stderr, "child %d: waitpid says %d, status %#x, %s\n", child, came, status,
+                came < 0 ? strerror(errno) : "no error");
     return right;
 }
 

@@ -146,7 +146,8 @@ fn verdict(case: &LifeCase, outcomes: &[String; 4], report: &mut Report) {
 }
 
 /// One run, nothing where there is no such program. `links` are those to the library; without them
-/// the compiler's runtime is used.
+/// the compiler's runtime is used. What goes wrong here has the first line of its standard error
+/// behind it.
 fn outcome(programs: &Programs, case: &LifeCase, compiler: LabCompiler, links: Option<&Path>) -> String {
     let mut words = match programs.words(case, compiler) {
         Ok(words) => words,

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// Its name in docs/plots.
 pub const FILE: &str = "busy.tsv";
 
-/// Stands instead of a round, before the reason why a lane failed.
+/// In the column `round`: the next column says why the lane failed.
 const FAILED: &str = "failed";
 
 /// The table. Its first line says what was measured on.

@@ -328,7 +328,7 @@ fn cold(e: PlanExtent) -> Vec<BenchRow> {
 
 /// Limits beside the peers: how small tasks may be, and what making and handing on one costs.
 fn records(e: PlanExtent) -> Vec<BenchRow> {
-    let with_limit =
+    let with_bar =
         |row: BenchRow, limit| BenchRow { bars: vec![TargetBar::Peers, TargetBar::AtMost(limit)], ..row };
     let probe = |probe: &str, title: &str, threads| e.probe(RowFamily::Records, probe, title, threads, NS);
     let team = e.cores.max(2);
@@ -338,17 +338,17 @@ fn records(e: PlanExtent) -> Vec<BenchRow> {
         ..probe(name, title, team)
     };
     let mut rows = vec![
-        with_limit(probe("fib_processor", "fib(20), processor time per task", 1), 20.0),
-        with_limit(probe("fib_processor", "fib(20), processor time per task", 2), 20.0),
+        with_bar(probe("fib_processor", "fib(20), processor time per task", 1), 20.0),
+        with_bar(probe("fib_processor", "fib(20), processor time per task", 2), 20.0),
         replay("replay_independent", "replay: 1,000 independent tasks"),
         replay("replay_chains", "replay: 8 chains of 125 tasks"),
         probe("anew_independent", "anew: 1,000 independent tasks", team),
         probe("anew_chains", "anew: 8 chains of 125 tasks", team),
-        with_limit(probe("hand_over_chain", "hand-over: the next of a chain", 2), 60.0),
+        with_bar(probe("hand_over_chain", "hand-over: the next of a chain", 2), 60.0),
         BenchRow {
             parallel: true,
             settings: BOUND,
-            ..with_limit(probe("hand_over_pair", "hand-over: to another thread", 2), 60.0)
+            ..with_bar(probe("hand_over_pair", "hand-over: to another thread", 2), 60.0)
         },
     ];
     rows.extend(metg(e, team));
