@@ -14,8 +14,8 @@
 //! Other threads take from an inbox only in these cases:
 //!
 //! * in the last search before they sleep;
-//! * while their count of searches in vain, which begins with 0, is a multiple of 64, or of 16 if
-//!   both threads are on one memory node ([`super::affinity::hint`]);
+//! * in each 64th search in vain of the other thread, or in each 16th if both threads are on one
+//!   memory node ([`super::affinity::hint`]); the first search counts as one of these;
 //! * in a rare search for tasks without a priority ([`search`]);
 //! * in the child of a fork(2).
 //!
@@ -61,19 +61,20 @@
 //!   its team may have to wait until a device has answered one of its tasks (`find::has_its_fill`).
 //!   The device's answer ends this. Second, a free agent starts only tasks that free agents may
 //!   run. Any other D is started by a member of the team. The second exception does not concern
-//!   members. So by the present argument every wait of a member ends, and each member comes to the
-//!   end of its tied tasks. Then the member may start any task, D as well
+//!   members. So every wait of a member ends, by this argument without the second exception, and
+//!   each member comes to the end of its tied tasks. Then the member may start any task, D as well
 //!   (`docs/protocols/task.md`, *Free agents*).
 //! * D is tied and suspended on another thread. Let T be the newest suspended tied task of that
 //!   thread. If the suspended tied tasks of that thread form a chain of ancestry, T is D or a
 //!   descendant of D, hence deeper than S. The argument is repeated with T in the place of S. If
-//!   they form no chain, because the thread is or was loose, the next case holds for D.
+//!   they form no chain, because the thread is or was loose, D is treated as in the next case.
 //! * D is untied and suspended, on any thread. If D waits for a descendant E, then E descends from
 //!   S, too. The argument is repeated with E, which is deeper than D, in the place of D. If D has
 //!   only yielded, its worker resumes it. Compilers divide untied tasks into parts; a task between
 //!   two of its parts is queued, not suspended.
-//! * D waits for an event from outside: for a condition as above, or, if D is detachable and its
-//!   body has ended, for its own event. Then D completes only if that event comes. A thread whose
+//! * D waits for an event from outside. That is a condition that may depend on any other task (see
+//!   *loose* above). Or D is detachable, its body has ended, and its own event has not come. Then D
+//!   completes only if that event comes. A thread whose
 //!   task waits for such a condition is loose as a rule, so it may start each task on which the
 //!   condition depends.
 //! * D is not ready, because it waits for siblings ([`super::depend`]). The siblings descend from

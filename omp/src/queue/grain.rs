@@ -12,13 +12,14 @@ use core::cell::Cell;
 
 use ult::sys::arch::ticks;
 
-/// Number of tasks after which a thread reads the clock. Chosen: the clock then costs a task less
-/// than a nanosecond, and a change is seen soon; any value from 8 to 64 will do.
+/// Number of tasks after which a thread reads the clock. Chosen: reading the clock then
+/// costs less than a nanosecond per task, and a change is seen soon; any value from 8 to 64 will do.
 const TASKS_PER_LOOK: u32 = 16;
 
 /// Tasks that take at most this many [`ticks`] on average are short: 2 to 8 microseconds by
 /// processor. Derived: queueing a task costs a hundred nanoseconds, which matters little for longer
-/// tasks. An idle thread waits for at most one such task until the owner checks its deque again.
+/// tasks. The owner checks its deque each time that it makes a task, so an idle thread waits for a
+/// new task no longer than one short task takes.
 const SHORT_TICKS: u64 = 8192;
 
 /// What a thread knows of the length of its tasks; own thread only.
@@ -48,8 +49,8 @@ impl Grain {
         self.short.get()
     }
 
-    /// Called when the thread stops running new tasks at once. A long latest task may be the reason, so
-    /// the mean is taken again now.
+    /// Called when the thread stops running new tasks at once. As a rule, its deque is nearly empty
+    /// then, perhaps because it ran a long task meanwhile. So the mean is taken again now.
     #[inline]
     pub fn recheck(&self) {
         if self.short.get() && self.tasks.get() != 0 {

@@ -208,10 +208,9 @@ pub(super) fn put_back(thread: OwnThread, task: OwnedTask) {
     thread.team().wake_one();
 }
 
-/// A lone task is the only task of a deque. A thief that finds only lone tasks leaves them to their
-/// owners at first. The thief counts the searches in a row that find only lone tasks, the present
-/// search included. When this count reaches the constant, the present search takes a lone task, and
-/// the count begins anew. The owner usually starts a lone task sooner than a thief could: for
+/// Of so many searches in a row that find only lone tasks, a thief takes a lone task in the last one.
+/// A lone task is the only task of a deque. In the searches before, the thief leaves such tasks to
+/// their owners. The owner usually starts a lone task sooner than a thief could: for
 /// example, the owner makes one task and then reaches a `taskwait`. Chosen: within so many searches
 /// the owner usually starts the task; any value from 3 to 8 will do.
 pub(super) const LOOKS_AT_LONE_TASK: u32 = 4;

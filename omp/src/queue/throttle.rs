@@ -21,8 +21,8 @@ pub const DEQUE_TASKS: usize = 256;
 
 /// The same number for a thread whose tasks are short ([`super::grain`]), while it runs an explicit
 /// task. Such a task is a part of a recursion. Its oldest queued tasks are the largest parts of the
-/// work, and other threads steal these first. The owner checks the deque before each task, so it
-/// queues new ones before the others have run what they stole.
+/// work, and other threads steal these first. The owner checks the deque each time that it makes
+/// a task. So it queues new tasks before the thieves have run those that they stole.
 /// Measured: a task of `fib` (benchmarks/overheads, 2 threads) took 13 ns with 4, 37 ns with 8 and
 /// 54 ns with 16; any value from 2 to 6 will do.
 pub const DEQUE_TASKS_IF_SHORT: usize = 4;
@@ -82,9 +82,8 @@ pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 /// core until there are fewer children, at most [`PRODUCER_YIELDS`] times. The producer is never
 /// held back for good, because a task may depend on an event that only the producer can fulfil.
 ///
-/// An agent may be unable to empty its full deque. Such an agent is held back, too, whatever the
-/// number of its children. So it runs some queued tasks a second time. Only then the number decides
-/// whether the agent yields.
+/// An agent may be unable to empty its full deque. Such an agent runs some queued tasks a second
+/// time, even if it has few children. It yields only if it has too many.
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
@@ -148,9 +147,9 @@ pub fn is_saturated(thread: OwnThread) -> bool {
     thread.own().search.saturated.get()
 }
 
-/// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until fewer than
-/// half of [`DEQUE_TASKS`], or of [`DEQUE_TASKS_IF_SHORT`], are in the deque, or until a task with a
-/// priority is ready.
+/// Checks again whether [`is_saturated`] holds, and remembers the answer. It holds until a
+/// task with a priority is ready, or the deque has fewer than half of the tasks at which throttling
+/// begins ([`DEQUE_TASKS`] or [`DEQUE_TASKS_IF_SHORT`]).
 #[inline]
 pub fn update_saturated(here: CurrentThread) -> bool {
     let search = &here.thread.own().search;
@@ -231,8 +230,8 @@ pub fn run_some(here: CurrentThread, count: usize) {
 /// * another context waits for this worker;
 /// * a pass through the scheduler is due ([`ult::sched::may_go_on_in_place`]), and the agent's
 ///   deque is empty;
-/// * the agent has made such a pass, with tasks left in its deque, and a task that the agent has
-///   begun has not ended.
+/// * the agent has made such a pass although its deque was not empty, and after it some task that
+///   the agent has begun is still unfinished.
 ///
 /// Then it waits until every task that the agent has begun has ended; that wait may run further
 /// tasks.

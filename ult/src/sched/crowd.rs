@@ -29,9 +29,9 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     }
 }
 
-/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. Only the
-/// queues are reported again if no context was suspended or resumed meanwhile, and all suspended
-/// contexts run for regions. The last report about suspended contexts still holds then.
+/// [`publish_crowd`] for a ULT that follows another one with the same gang and region. If no
+/// context was suspended or resumed meanwhile, and all suspended contexts run for regions, the last
+/// report about suspended contexts still holds. Then only the queues are reported again.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -47,8 +47,8 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
 
 /// [`publish_crowd`] where the running code has the same thread, gang and region as at the last
 /// report. If no context was suspended or resumed since then, and all suspended contexts run for
-/// regions, only the queues are reported again. The last report about suspended contexts still
-/// holds then.
+/// regions, the last report about suspended contexts still holds. Then only the queues are reported
+/// again.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -64,8 +64,8 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
 }
 
 /// Called before program code runs. If another thread that waits for its next region is suspended
-/// here, increments its counter of sleepers. The thread that starts the region then calls this
-/// worker, although this worker does not sleep. [`stir`] takes the count back.
+/// here, increments its counter of sleepers. The thread that starts the region then summons
+/// this worker, as it wakes workers that sleep. [`stir`] takes the count back.
 fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
@@ -82,9 +82,9 @@ fn rest(worker: &'static Worker, own: &mut WorkerOwn) {
         }
         fence(Ordering::SeqCst);
         // There may already be a job for the thread. The job may have been queued before the thread
-        // was counted. Or earlier searches may have seen the job and left it: the first `Steal`
-        // searches that see a task in another thread's queue leave it to that thread. No thread
-        // will announce this job again, so the worker is called to its scheduler here.
+        // was counted. Or earlier searches may have seen the job and left it: in its first
+        // `Steal` searches, a thread leaves a task in the queue of another thread to that thread. No
+        // thread will announce this job again, so the worker is called to its scheduler here.
         if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }

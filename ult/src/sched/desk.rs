@@ -29,8 +29,8 @@ pub(super) struct Desk {
     /// generation plus one, the holder was a thread of the parent process.
     holder: AtomicU32,
     list: UnsafeCell<PolledList>,
-    /// How many contexts are in `wait_polled`. Each counts from before its entry is added until the
-    /// context continues.
+    /// How many contexts are in `wait_polled`. A context is counted before its entry is added, and
+    /// until it continues.
     pub(super) waiting: AtomicU32,
 }
 

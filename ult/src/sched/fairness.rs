@@ -111,7 +111,7 @@ fairness! {
     /// timers have periods of milliseconds; any value from 256 to 4096 will do.
     const LOOKS_PER_PASS: u32 = 1024;
         good: 256..=4096;
-        starves: "a thread that waits for its timer on another worker, while this one polls without limit";
+        starves: "a thread on another worker that waits for its timer, while the present worker polls without limit";
         arises_in: "abi-tests/signals/away.c";
         seen_to_fail: false;
 

@@ -19,8 +19,8 @@ pub enum Source {
     /// A task for the newest suspended context, from the queues of other threads.
     NewestOthersTask,
     /// A ready context, or an eligible ULT of the own gang deque. The ULT is taken if it goes
-    /// before the ready context, or if no context is ready. Sometimes [`NEW_FIRST`] goes before a
-    /// ready context that only yields.
+    /// before the ready context, or if no context is ready. Sometimes the worker first
+    /// searches in the order [`NEW_FIRST`], if the ready context only yields.
     Resumable,
     /// A ULT of the own gang deque that is eligible.
     GangUlt,
@@ -44,16 +44,16 @@ pub enum Source {
     OwnTask,
     /// A task for an own context, from the queues of other threads.
     OthersTask,
-    /// A task that may go before a ready context: first [`Self::OwnTask`], then
-    /// [`Self::OthersTask`], only for those own contexts that the order of gangs would let go on.
+    /// First [`Self::OwnTask`], then [`Self::OthersTask`], to go before a ready context. Own contexts
+    /// that the order of gangs holds back are left out.
     TaskBeforeContext,
     /// A task for an own context, from all queues. This may be the worker's last search for some
     /// time, so it also takes tasks that [`Self::OthersTask`] leaves to their owners.
     AnyTask,
     /// [`Self::AnyTask`] at every `YIELDS_PER_JOB_FIRST`th yield.
     AnyTaskInTurn,
-    /// The gang deque of one victim, then the victim's ULTs without a gang. Of the searches of a
-    /// worker that polls, only every `LOOKS_PER_STEAL`th asks this source and [`Self::Offer`].
+    /// The gang deque of one victim, then the victim's ULTs without a gang. A worker that polls asks
+    /// this source and [`Self::Offer`] only in every `LOOKS_PER_STEAL`th search.
     Victim,
     /// The same of every victim.
     EveryVictim,

@@ -12,7 +12,7 @@
 //! * **P1** While an entry is in the list, only the holder of the list's lock evaluates its
 //!   condition. So no two workers evaluate one condition at the same time.
 //! * **P2** An entry leaves the list before its `done` is set. No other thread touches the entry
-//!   after that. It lies on the stack of the waiting context, which may have continued.
+//!   after `done` is set. It lies on the stack of the waiting context, which may have continued.
 //!
 //! In the child process of `fork(2)` the entries are forgotten and their waits are over, because
 //! the awaited events belong to the parent.

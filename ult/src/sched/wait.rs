@@ -140,8 +140,8 @@ pub fn end_sync_point() {
 }
 
 /// May the running context run its next job by a call, without the scheduler? The context has come
-/// to a switch point, and the job is a task of the team with this counter of sleepers. The answer
-/// is no in three cases:
+/// to a switch point. The job is a task of a team, and `team` is that team's counter of sleepers. The
+/// answer is no in three cases:
 ///
 /// * A ULT, a parcel or a signal waits at the worker (`Worker::has_queued`).
 /// * The interval `CALLS_IN_PLACE` ends with this call ([`super::fairness`]).
@@ -167,8 +167,9 @@ pub(super) fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool 
 }
 
 /// True if no ready context of another thread is found. Of many suspended contexts only some are
-/// examined, see `SuspendedContexts::has_ready_of_others`. If a context was found whose event has
-/// happened, `released` makes the next search a full one, which resumes the context.
+/// examined, see `SuspendedContexts::has_ready_of_others`. A ready context
+/// may only yield, or its event may have happened. In the second case `released` makes the next
+/// search a full one, which resumes the context.
 pub(super) fn no_other_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
