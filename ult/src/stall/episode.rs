@@ -51,10 +51,11 @@ const HELPERS_PERIOD_NANOS: u64 = 80_000_000;
 /// Number of looks in a row that must agree before the queues are handed off. Chosen: one look may
 /// hit a short pause of the thread; any value from 2 to 4 will do.
 const AGREEING_LOOKS: u32 = 3;
-/// Number of expected spins in a row that did not come, after which a region no longer counts as
-/// one that spins. Chosen: a region that spins at times must not be forgotten; any value from 32 to
-/// 128 will do.
-const VAIN_EXPECTATIONS: u32 = 64;
+/// By how much the expected spins that failed to come must outnumber those that came. The region then
+/// no longer counts as one that spins. The numbers are for the first, the second, and each later time
+/// that it counts as one. Chosen: regions that spin at most barriers stay near zero, and one that
+/// seldom spins is forgotten sooner each time; half or twice of each will do.
+const VAIN_EXPECTATIONS: [u32; 3] = [64, 16, 4];
 
 /// What the watcher remembers about one worker, from one look to the next.
 pub(super) struct Episode {
@@ -90,30 +91,33 @@ pub(super) struct Episode {
     deprived: bool,
 }
 
-/// Spins that were expected in a region and not found.
+/// Spins that were expected in a region.
 #[derive(Clone, Copy)]
 struct Hope {
     region: usize,
+    /// How many more of them failed to come than came; not below zero.
     in_vain: u32,
 }
 
 impl Hope {
-    /// Counts a sample in `region` whose verdict is `last`. After [`VAIN_EXPECTATIONS`] in vain, in
-    /// a row, the result is true, and the region no longer counts as one that spins. The watcher
-    /// still looks at it as soon as at a region that may wait.
+    /// Counts a sample in `region` whose verdict is `last`. After [`VAIN_EXPECTATIONS`] in vain, the
+    /// result is true, and the region no longer counts as one that spins. The watcher still looks at
+    /// it as soon as at a region that may wait.
     fn is_lost(&mut self, region: usize, last: SampleVerdict) -> bool {
         if self.region != region {
             *self = Hope { region, in_vain: 0 };
         }
         match last {
-            SampleVerdict::Spins | SampleVerdict::Alone | SampleVerdict::Still => self.in_vain = 0,
+            SampleVerdict::Spins | SampleVerdict::Alone | SampleVerdict::Still => {
+                self.in_vain = self.in_vain.saturating_sub(1);
+            }
             SampleVerdict::First | SampleVerdict::Computes | SampleVerdict::Elsewhere => self.in_vain += 1,
             SampleVerdict::None | SampleVerdict::Stale | SampleVerdict::Overdue => {}
         }
-        let lost = self.in_vain >= VAIN_EXPECTATIONS;
+        let lost = self.in_vain >= VAIN_EXPECTATIONS[regions::times_given_up(region)];
         if lost {
             regions::remember_waiter(region);
-            regions::forget_spinner(region);
+            regions::give_up(region);
             self.in_vain = 0;
         }
         lost
@@ -434,9 +438,10 @@ impl Episode {
                 self.deprived = true;
             }
             KernelThreadState::Held => self.hand_off(watched),
-            KernelThreadState::Asleep | KernelThreadState::Unknown if blocker => self.hand_off(watched),
             KernelThreadState::Asleep | KernelThreadState::Unknown => {
-                regions::remember_blocker(region);
+                if !blocker || self.handed == 0 {
+                    regions::remember_blocker(region);
+                }
                 self.hand_off(watched);
             }
         }
@@ -535,4 +540,28 @@ fn is_running(tid: i32) -> bool {
     let before = thread::processor_time(tid);
     let after = thread::processor_time(tid);
     before.is_some() && (before != after || thread::state(tid) == KernelThreadState::Runnable)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_given_up_once_vain_expectations_outnumber_spins() {
+        const REGION: usize = 0x6a90;
+        let mut hope = Hope { region: 0, in_vain: 0 };
+        let expectations_until_lost = |hope: &mut Hope, verdicts: &[SampleVerdict]| {
+            regions::remember_spinner(REGION, 0x6a98);
+            (1..1000).find(|&at| hope.is_lost(REGION, verdicts[at % verdicts.len()]))
+        };
+        let (spins, computes) = (SampleVerdict::Spins, SampleVerdict::Computes);
+        assert_eq!(expectations_until_lost(&mut hope, &[computes, spins]), None, "every second one");
+        hope.in_vain = 0;
+        for limit in [64, 16, 4, 4] {
+            assert_eq!(expectations_until_lost(&mut hope, &[computes]), Some(limit));
+            assert!(!regions::is_known_spinner(REGION));
+        }
+        assert_eq!(expectations_until_lost(&mut hope, &[SampleVerdict::Stale]), None, "no answer");
+        assert_eq!(expectations_until_lost(&mut hope, &[computes, computes, spins]), Some(10));
+    }
 }

@@ -72,7 +72,9 @@ pub use objects::{
     is_program_code, keep_up as keep_up_with_objects, openmp_object_has_allocator,
     refresh as refresh_objects, treat_as_program,
 };
-pub use regions::{is_known_blocker, is_known_spinner, is_known_to_wait, is_known_wait, remember_wait};
+pub use regions::{
+    is_frequent_blocker, is_known_blocker, is_known_spinner, is_known_to_wait, is_known_wait, remember_wait,
+};
 pub use signal::set_signal;
 pub use standing::{Standing, standing};
 pub use watched::{Watched, WorkerMode};

@@ -21,6 +21,10 @@ const TABLE_SLOTS: usize = 512;
 const SLOTS_PER_LOOKUP: usize = 16;
 /// Value of an entry whose key was removed. Derived: no code has this address.
 const GONE: usize = usize::MAX;
+/// How often a region must be seen blocking in the kernel before it counts as one that does so
+/// regularly. Chosen: locks that are waited for at the program's start do not count; any
+/// value from 4 to 16 will do.
+const FREQUENT_BLOCKS: usize = 8;
 
 struct Set {
     keys: [AtomicUsize; TABLE_SLOTS],
@@ -29,9 +33,9 @@ struct Set {
 /// Regions that were seen waiting in a loop of their own.
 #[unsafe(link_section = ".sbss.large")]
 static SPINNERS: Set = Set::new();
-/// Regions that were seen blocking in the kernel.
+/// Regions that were seen blocking in the kernel: once or more often, twice or more often, and so on.
 #[unsafe(link_section = ".sbss.large")]
-static BLOCKERS: Set = Set::new();
+static BLOCKERS: [Set; FREQUENT_BLOCKS] = [const { Set::new() }; FREQUENT_BLOCKS];
 /// Lines of code in which a loop was seen spinning.
 #[unsafe(link_section = ".sbss.large")]
 static LOOPS: Set = Set::new();
@@ -49,6 +53,10 @@ static COMPUTERS: Set = Set::new();
 /// Spinning regions that an alarm has also found asleep.
 #[unsafe(link_section = ".sbss.large")]
 static SLEEPERS: Set = Set::new();
+
+/// Regions that spun too seldom for a spin to be expected: once or more often, twice or more often.
+#[unsafe(link_section = ".sbss.large")]
+static GIVEN_UP: [Set; 2] = [const { Set::new() }; 2];
 
 impl Set {
     const fn new() -> Self {
@@ -110,7 +118,13 @@ pub fn is_known_spinner(region: usize) -> bool {
 /// Was the region whose outlined function is at `region` seen blocking in the kernel? Any thread
 /// may call it; it is async-signal-safe.
 pub fn is_known_blocker(region: usize) -> bool {
-    BLOCKERS.has(region)
+    BLOCKERS[0].has(region)
+}
+
+/// Was the region seen blocking in the kernel [`FREQUENT_BLOCKS`] times? Any thread may call it; it
+/// is async-signal-safe.
+pub fn is_frequent_blocker(region: usize) -> bool {
+    BLOCKERS[FREQUENT_BLOCKS - 1].has(region)
 }
 
 /// Was the region seen spinning or blocking, that is, waiting where the scheduler is not asked? Any
@@ -148,14 +162,33 @@ pub(super) fn forget_spinner(region: usize) {
     SPINNERS.remove(region);
 }
 
+/// Forgets that the region spins, because most expected spins did not come.
+pub(super) fn give_up(region: usize) {
+    forget_spinner(region);
+    insert_once_more(&GIVEN_UP, region);
+}
+
+/// How often [`give_up`] was called for the region, as far as it is counted: at most 2.
+pub(super) fn times_given_up(region: usize) -> usize {
+    GIVEN_UP.iter().take_while(|set| set.has(region)).count()
+}
+
+/// Adds `key` to the first set that does not have it.
+fn insert_once_more(sets: &[Set], key: usize) {
+    if let Some(set) = sets.iter().find(|set| !set.has(key)) {
+        set.insert(key);
+    }
+}
+
 /// Are the two addresses so close that they belong to one loop, as far as [`is_known_loop`] can
 /// tell?
 pub(super) fn is_one_loop(site: usize, other: usize) -> bool {
     site.abs_diff(other) < LINE
 }
 
+/// The region was seen blocking in the kernel once more.
 pub(super) fn remember_blocker(region: usize) {
-    BLOCKERS.insert(region);
+    insert_once_more(&BLOCKERS, region);
 }
 
 /// Was the region seen computing, and never waiting?
@@ -233,6 +266,27 @@ mod tests {
         assert!(!is_known_wait(0x77770));
         remember_wait(0x77770);
         assert!(is_known_wait(0x77770));
+    }
+
+    #[test]
+    fn a_region_that_was_given_up_is_no_spinner_until_it_spins_again() {
+        for times in 0..4 {
+            remember_spinner(0x7890, 0x7898);
+            assert_eq!((is_known_spinner(0x7890), times_given_up(0x7890)), (true, times.min(2)));
+            give_up(0x7890);
+            assert!(!is_known_spinner(0x7890));
+        }
+        assert_eq!(times_given_up(0x78a0), 0);
+    }
+
+    #[test]
+    fn a_region_blocks_frequently_once_it_was_seen_often() {
+        for seen in 1..=FREQUENT_BLOCKS + 1 {
+            remember_blocker(0x5670);
+            assert!(is_known_blocker(0x5670) && is_known_to_wait(0x5670));
+            assert_eq!(is_frequent_blocker(0x5670), seen >= FREQUENT_BLOCKS, "seen {seen} times");
+        }
+        assert!(!is_known_blocker(0x5680) && !is_frequent_blocker(0x5680));
     }
 
     #[test]

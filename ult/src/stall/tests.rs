@@ -327,6 +327,7 @@ fn a_blocked_worker_is_handed_off_once() {
     assert_eq!(counters().interrupts, sent, "a sleeping thread was signalled");
     // Known now: a short sleep is enough.
     starts.extend((0..20).map(|_| block(30)));
+    assert!(is_frequent_blocker(region));
     let times = times_of_hand_offs(player);
     let first_after =
         |start: &Instant| times.iter().find(|time| *time >= start).map(|time| (*time - *start).as_micros());

@@ -49,6 +49,30 @@ fn a_library_at_work_is_handed_off() {
     });
 }
 
+/// A region is remembered as one that blocks, although its worker had been handed off for something else
+/// before it slept.
+#[test]
+fn a_sleep_behind_a_library_at_work_is_remembered() {
+    let _stage = stage();
+    let mut block = vec![1_u8; 64 << 20];
+    in_one_of_a_few(|| {
+        let (player, region) = (Player::new(), fresh_region());
+        let mut was_handed_off = false;
+        player.act(region, || {
+            let start = Instant::now();
+            while hand_offs_of(player) == 0 && start.elapsed() < Duration::from_millis(60) {
+                // SAFETY: the block's own bytes.
+                unsafe { libc::memset(block.as_mut_ptr().cast(), 2, block.len()) };
+                core::hint::black_box(&mut block);
+            }
+            was_handed_off = hand_offs_of(player) != 0 && !is_known_blocker(region);
+            // There is another hand-off after 50 ms.
+            std::thread::sleep(Duration::from_millis(120));
+        });
+        was_handed_off && is_known_blocker(region)
+    });
+}
+
 /// A region whose code was in a library at a few looks gets fewer looks from then on.
 #[test]
 fn a_region_that_computes_in_a_library_is_interrupted_seldom() {
