@@ -126,6 +126,14 @@ impl Parker {
         self.state.word().load(Ordering::Relaxed) == PARKED
     }
 
+    /// Has a waker woken the owner, which has not run since? The answer may be out of date when the
+    /// caller uses it.
+    #[inline]
+    pub fn is_being_woken(&self) -> bool {
+        // ORDERING: Relaxed: a hint.
+        self.state.word().load(Ordering::Relaxed) == NOTIFIED
+    }
+
     /// Makes a parker inherited through `fork` usable for a new owner. The sleeper that it
     /// described does not exist in this process.
     ///

@@ -7,8 +7,9 @@ use core::sync::atomic::Ordering;
 
 use crate::observer::{self, SchedulerEvent};
 use crate::signals::mask::{current_mask, set_mask};
+use crate::sys::thread;
 use crate::worker::record::Worker;
-use crate::worker::table::wake_idle_behind_fence;
+use crate::worker::table::{at, table_len, wake_idle_behind_fence};
 
 use super::fairness::{HOLD_BACK_TIME, LOOKS_PER_PASS, LOOKS_PER_STEAL};
 use super::look;
@@ -43,7 +44,7 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
         }
         // A worker whose sleep ended without a wake-up has waited long, unless a signal ended the
         // sleep. So one search before the next sleep is enough.
-        if naps != 0 || !spin_policy.go_on() {
+        if naps != 0 || !spin_policy.go_on() || spin_policy.may_be_in_the_way() && is_in_the_way() {
             // A context may have come in a parcel since the spin policy was made. If the worker
             // must not sleep while it hosts this context, it polls from here on.
             let (spin, spin_history) = spin_and_history(worker);
@@ -83,6 +84,20 @@ fn spin_and_history(worker: &'static Worker) -> (Spin, SpinHistory) {
 fn teach(worker: &'static Worker, spin_policy: &SpinPolicy) {
     // SAFETY: own kernel thread.
     spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
+}
+
+/// At most so many woken workers are asked for their processors. Chosen: one question takes 5 to 10 µs;
+/// any value from 4 to 16 will do.
+const MOST_ASKED: usize = 8;
+
+/// Is a woken worker queued on the processor of the calling one? As a rule this one polls for what the
+/// other one will do, and keeps it from doing it.
+#[cold]
+fn is_in_the_way() -> bool {
+    let woken = (0..table_len()).filter_map(at).filter(|worker| worker.parker.is_being_woken());
+    let mut tids = woken.map(|worker| worker.watched.tid()).take(MOST_ASKED).peekable();
+    let own = tids.peek().map(|_| thread::processor_and_node().0);
+    tids.any(|tid| thread::processor_of(tid) == own)
 }
 
 /// A withdrawn worker may have been woken for a ULT that it does not take, because it was withdrawn
@@ -204,6 +219,7 @@ mod tests {
     use core::cell::Cell;
     use core::ptr;
     use core::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc;
 
     use super::super::border::{enter, enter_program};
     use super::super::request::Wait;
@@ -211,11 +227,48 @@ mod tests {
     use super::super::spin_policy::Spin;
     use super::super::suspended::context::SuspendedContext;
     use super::super::wait::wait;
+    use super::{is_in_the_way, thread};
     use crate::gang::GangTag;
     use crate::worker;
     use crate::worker::role::Role;
     use crate::worker::thread_mode::ThreadMode;
     use crate::worker::words::here;
+
+    /// A worker that was woken and does not run is behind the caller if both are on one processor.
+    #[test]
+    fn a_woken_worker_on_the_own_processor_is_behind() {
+        let stay_on = |processor: usize| {
+            // SAFETY: all zero is the empty set, and the set lives through the call.
+            unsafe {
+                let mut set: libc::cpu_set_t = core::mem::zeroed();
+                libc::CPU_SET(processor, &mut set);
+                assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+            }
+        };
+        let own = thread::processor_and_node().0;
+        let (announce, announced) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let sleeper = std::thread::spawn(move || {
+            stay_on(own);
+            worker::register_current();
+            let worker = here();
+            // Asleep for wakers, but it does not notice them: it never asks its parker.
+            let is_awake = || {
+                announce.send(worker).unwrap();
+                ended.recv().is_err()
+            };
+            worker.parker.rest_unless(is_awake, None);
+        });
+        let poller = std::thread::spawn(move || {
+            stay_on(own);
+            let worker = announced.recv().unwrap();
+            assert!(worker.parker.unpark());
+            assert!(is_in_the_way());
+        });
+        poller.join().unwrap();
+        drop(end);
+        sleeper.join().unwrap();
+    }
 
     /// A context without a waker comes in a parcel while its new worker falls asleep. From then on
     /// the worker polls, and does not sleep any more.

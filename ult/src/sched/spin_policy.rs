@@ -328,6 +328,8 @@ pub(super) struct SpinPolicy {
     first: Awake,
     /// When the clock was last read.
     seen: u64,
+    /// From when on a woken worker is late; never before the first reading.
+    late: u64,
     /// When a wait for an answer began.
     began: u64,
     pushed_away: bool,
@@ -363,6 +365,11 @@ const LOOKS_PER_CLOCK_READ: u32 = 64;
 /// 50 to 200 will do.
 const PREEMPTED_MICROS: u64 = 100;
 
+/// How many microseconds a worker polls before it asks the kernel whether a woken worker is queued on its
+/// processor. Chosen: a woken worker runs after 20 to 100 µs if its processor is free, and after
+/// milliseconds if it is queued behind a worker that polls; any value from 100 to 300 will do.
+const LATE_MICROS: u64 = 150;
+
 impl SpinPolicy {
     pub(super) fn new(spin: Spin, spin_history: SpinHistory) -> Self {
         let (limit, learns) = (spin_history.limit(spin), spin.least < spin.most);
@@ -378,10 +385,21 @@ impl SpinPolicy {
             awake,
             first,
             seen: 0,
+            late: u64::MAX,
             began: 0,
             pushed_away: false,
             napped: false,
         }
+    }
+
+    /// May a worker that was woken be late, because the kernel has queued it behind this one? True once
+    /// the wait has lasted [`LATE_MICROS`], and each time that it has lasted twice as long.
+    pub(super) fn may_be_in_the_way(&mut self) -> bool {
+        let is_late = self.seen >= self.late;
+        if is_late {
+            self.late = self.seen + (self.seen - self.first.since);
+        }
+        is_late
     }
 
     pub(super) fn go_on(&mut self) -> bool {
@@ -443,6 +461,7 @@ impl SpinPolicy {
         if self.first == Awake::UNKNOWN {
             self.first = Awake::now();
             self.seen = self.first.since;
+            self.late = self.seen + LATE_MICROS;
             self.pushed_away = self.awake.has_lost(self.first) && others_may_run();
         } else {
             let now = micros();
@@ -597,6 +616,18 @@ mod tests {
         assert!((0..300).all(|_| spin_policy.go_on()));
         assert!(spin_policy.time_awake().is_some(), "behind a nap");
         assert_eq!(Spin::ANSWERS.or_longer(SPIN), Spin { least: 1000, most: 2000, polls: true });
+    }
+
+    #[test]
+    fn a_late_worker_is_asked_for_at_each_doubling() {
+        let mut spin_policy = SpinPolicy::new(SPIN, SpinHistory::NEW);
+        assert!(!spin_policy.may_be_in_the_way(), "the clock was not read");
+        assert!(spin_policy.has_time_left());
+        let times = (0..4 * LATE_MICROS).filter(|waited| {
+            spin_policy.seen = spin_policy.first.since + waited;
+            spin_policy.may_be_in_the_way()
+        });
+        assert_eq!(times.collect::<Vec<_>>(), [LATE_MICROS, 2 * LATE_MICROS]);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use core::ffi::CStr;
 use super::arch::system_call;
 
 /// Bytes that are read of a file.
-const LENGTH: usize = 64;
+const LENGTH: usize = 512;
 
-/// Calls `parse` with the first 64 bytes of a file. `None` if the file cannot be read, or `parse`
+/// Calls `parse` with the first 512 bytes of a file. `None` if the file cannot be read, or `parse`
 /// says so.
 ///
 /// Any thread, in signal handlers as well. `errno` stays, and no cancellation point is met: the

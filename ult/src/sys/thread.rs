@@ -120,13 +120,7 @@ pub enum KernelThreadState {
 /// Reads the state of the thread `tid` of this process from `/proc`. This takes 5 to 10
 /// microseconds.
 pub fn state(tid: i32) -> KernelThreadState {
-    // The text is "pid (name) S ...". The name may hold any character, so the last parenthesis is
-    // searched for. The name has at most 15 bytes.
-    let letter = proc_file::parse_of_thread(tid, "stat", |text| {
-        let head = &text[..text.len().min(48)];
-        head.iter().rposition(|&b| b == b')').and_then(|end| head.get(end + 2).copied())
-    });
-    match letter {
+    match field(tid, 3, |text| text.first().copied()) {
         Some(b'R') => KernelThreadState::Runnable,
         Some(b'S') => KernelThreadState::Asleep,
         Some(_) => KernelThreadState::Held,
@@ -134,9 +128,33 @@ pub fn state(tid: i32) -> KernelThreadState {
     }
 }
 
+/// The processor on which the thread `tid` of this process runs or last ran, or on which it is queued.
+/// `None` if the kernel does not show it. Takes as long as [`state`].
+pub fn processor_of(tid: i32) -> Option<usize> {
+    field(tid, 39, |text| core::str::from_utf8(text).ok()?.parse().ok())
+}
+
+/// Field `number` of the file `stat` of the thread `tid`, from the third field on; proc(5) numbers them
+/// from 1.
+fn field<R>(tid: i32, number: usize, parse: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
+    proc_file::parse_of_thread(tid, "stat", |text| {
+        // The second field is the name in parentheses. It may hold any character, so the last
+        // parenthesis is searched for. No later field holds one.
+        let end = text.iter().rposition(|&byte| byte == b')')?;
+        parse(text[end..].split(|&byte| byte == b' ').nth(number - 2)?)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_processor_is_the_one_on_which_the_thread_runs() {
+        // The kernel may move the thread between the two questions.
+        assert!((0..100).any(|_| processor_of(number()) == Some(processor_and_node().0)));
+        assert_eq!(processor_of(i32::MAX - 1), None);
+    }
 
     #[test]
     fn own_time_advances_while_running() {
