@@ -130,6 +130,9 @@ impl Run {
             useful: self.useful,
             delayed: self.delayed,
             has_idle_processor: kernel.has_idle(),
+            teams: 1,
+            pool: self.allotment.most() - 1,
+            active_in_pool: self.program.running() - 1,
         };
         (self.wall, self.useful, self.delayed) = (0, 0, 0);
         let running = self.allotment.decide(quantum);

@@ -137,7 +137,7 @@ fn assigned(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
             here.thread.own().forks.teams.keep(team);
             return as_ults(here, wanted);
         }
-        assign_workers(&team, workers);
+        assign_workers(here, &team, workers);
     }
     (team, wanted)
 }
@@ -153,7 +153,11 @@ fn on_kernel_threads(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
             complain_about_threads(missing, others.len());
         }
         let mut others = others.into_iter();
-        assign_workers(&team, own.into_iter().map_while(|worker| worker.or_else(|| others.next())).collect());
+        assign_workers(
+            here,
+            &team,
+            own.into_iter().map_while(|worker| worker.or_else(|| others.next())).collect(),
+        );
     }
     let size = team.attached().min(wanted);
     (team, size)
@@ -227,7 +231,8 @@ fn take_team(here: CurrentThread, size: u32, kind: TeamKind) -> Box<Team> {
 
 /// Attaches one new member for each of `workers`, for the lifetime of the team.
 #[cold]
-fn assign_workers(team: &Team, workers: Vec<&'static Worker>) {
+fn assign_workers(here: CurrentThread, team: &Team, workers: Vec<&'static Worker>) {
+    let group = here.team().plan().origin.root_worker.map_or(0, Worker::group);
     let stack_size = env::settings().threads.stacksize;
     for worker in workers {
         let thread = team.attach(Thread::new(team.attached()));
@@ -239,7 +244,7 @@ fn assign_workers(team: &Team, workers: Vec<&'static Worker>) {
         thread.seen_epoch.set(team.epoch());
         team.count_present();
         let argument = ptr::from_ref(thread).cast_mut().cast();
-        pool::assign(worker, Assignment { entry: assigned_main, argument, stack_size });
+        pool::assign(worker, Assignment { entry: assigned_main, argument, stack_size, group });
     }
 }
 

@@ -12,8 +12,11 @@
 //! the largest team are all workers, and smaller teams move only if they have more members than
 //! workers are to run.
 //!
-//! A member moves only if its team is not bound to places, and the process has one initial thread.
-//! While no worker is kept waiting, nothing is measured.
+//! If several of the program's kernel threads have teams at the same time, each team runs on that
+//! number of workers.
+//!
+//! A member moves only if its team is not bound to places. While no worker is kept waiting, nothing is
+//! measured.
 //!
 //! What does not live here: the decision, and the move itself ([`ult::sched::relocate`]).
 
@@ -21,7 +24,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ult::allotment::attention::{self, ALL_WORKERS, count_away};
-use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active_worker, run_on};
+use ult::allotment::{Allotment, QUANTUM_MICROS, QuantumMeter, active_worker, run_on, run_on_all};
 use ult::sys::fork::ForkMutex;
 use ult::sys::{arch, clock};
 use ult::worker::Worker;
@@ -29,7 +32,7 @@ use ult::worker::Worker;
 use crate::team::plan::TeamKind;
 use crate::team::record::Team;
 use crate::thread::current::OwnThread;
-use crate::{env, root, storage};
+use crate::{env, storage};
 
 /// Quanta without a shortage after which measuring ends. Chosen: half a second; any value
 /// from 20 to 200 will do.
@@ -189,12 +192,7 @@ fn measure(workers: u32) {
     let next = MEASURED.try_lock().map_or(now + QUANTUM_MICROS, |mut measured| {
         // ORDERING: as above.
         let largest = MOST_WORKERS_WANTED.swap(0, Ordering::Relaxed).max(workers);
-        if root::count() == 1 {
-            return end_quantum(&mut measured, largest, now > due + STALE_MICROS);
-        }
-        *measured = None;
-        run_on(ALL_WORKERS);
-        now + QUANTUM_MICROS
+        end_quantum(&mut measured, largest, now > due + STALE_MICROS)
     });
     // If this thread held the lock, it has released it, so the thread that measures next can take it.
     // ORDERING: as above.
@@ -216,7 +214,7 @@ fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: b
     let calm = match measured.as_mut().filter(|_| !is_stale) {
         Some(process) => process.end_quantum(largest),
         None => {
-            run_on(ALL_WORKERS);
+            run_on_all();
             *measured = Some(MeasuredProcess::new(largest));
             false
         }
@@ -244,7 +242,7 @@ impl MeasuredProcess {
     fn end_quantum(&mut self, largest: u32) -> bool {
         let sample = self.meter.end_quantum();
         attention::add_time_with_fewer_workers(sample.wall);
-        match self.new_most(largest) {
+        match self.new_most(sample.workers_of_team(largest)) {
             Some(most) => {
                 self.allotment.resize(most);
                 attention::set_total_workers(most);
@@ -253,11 +251,11 @@ impl MeasuredProcess {
         }
         let running = self.allotment.running();
         if running == self.allotment.most() {
-            run_on(ALL_WORKERS);
+            run_on_all();
         } else if prepare_to_share() {
-            run_on(running);
+            run_on(running, sample.teams);
         } else {
-            run_on(ALL_WORKERS);
+            run_on_all();
             *self = Self::new(largest);
         }
         let is_calm = self.allotment.is_calm();

@@ -42,7 +42,7 @@ pub mod attention;
 mod meter;
 pub(crate) mod program_time;
 
-pub use active::{active_worker, run_on};
+pub use active::{active_worker, run_on, run_on_all};
 pub use meter::QuantumMeter;
 
 use crate::sys::random::XorShift;
@@ -72,15 +72,30 @@ pub struct QuantumSample {
     pub delayed: u64,
     /// Does the machine have a processor that no thread wants now, as far as can be seen?
     pub has_idle_processor: bool,
+    /// How many kernel threads of the program ran; at least 1. Each may have a team.
+    pub teams: u32,
+    /// How many workers of the pool there are, and how many of them were not withdrawn.
+    pub pool: u32,
+    /// See `pool`.
+    pub active_in_pool: u32,
 }
 
 impl QuantumSample {
-    /// Rate times efficiency, of `running` workers.
+    /// Rate times efficiency, if each team has `running` workers.
     fn worth(self, running: u32) -> f64 {
-        let present = (f64::from(running) * self.wall as f64 - self.delayed as f64).max(self.useful as f64);
+        let workers = self.teams + self.active_in_pool.min(self.teams * (running - 1));
+        let present = (f64::from(workers) * self.wall as f64 - self.delayed as f64).max(self.useful as f64);
         let (rate, efficiency) =
             (self.useful as f64 / self.wall as f64, self.useful as f64 / present.max(1.0));
         rate * efficiency
+    }
+
+    /// The number of workers that a team has if each has the same: at most `largest`, the size of the
+    /// largest team.
+    #[must_use]
+    pub fn workers_of_team(self, largest: u32) -> u32 {
+        let share = 1 + self.pool.div_ceil(self.teams);
+        if self.teams == 1 { largest } else { largest.min(share) }
     }
 
     fn has_shortage(self) -> bool {
@@ -210,13 +225,13 @@ impl Allotment {
         // A program that hardly computes gains nothing.
         let computes = 20 * quantum.useful >= quantum.wall;
         if self.short_quanta >= 2 && computes && self.running() > 1 && is_due(TrialDirection::Down) {
-            self.begin_trial(TrialDirection::Down, quantum.wall);
+            self.begin_trial(TrialDirection::Down, quantum);
         } else if self.threads_per_worker > 1 && (is_free || is_due(TrialDirection::Up)) {
-            self.begin_trial(TrialDirection::Up, quantum.wall);
+            self.begin_trial(TrialDirection::Up, quantum);
         }
     }
 
-    fn begin_trial(&mut self, direction: TrialDirection, wall: u64) {
+    fn begin_trial(&mut self, direction: TrialDirection, quantum: QuantumSample) {
         let before = self.threads_per_worker;
         let step = if self.successes == 0 { 1 } else { (before / 2).max(1) };
         let wanted = match direction {
@@ -230,8 +245,8 @@ impl Allotment {
                 if direction == TrialDirection::Down { self.running() - 1 } else { self.running() + 1 };
             self.threads_per_worker = self.most.div_ceil(other);
         }
-        let quanta = (self.held / 16 / wall.max(1)).clamp(3, MOST_TRIAL_QUANTA);
-        let sum = QuantumSample { wall: 0, useful: 0, delayed: 0, has_idle_processor: false };
+        let quanta = (self.held / 16 / quantum.wall.max(1)).clamp(3, MOST_TRIAL_QUANTA);
+        let sum = QuantumSample { wall: 0, useful: 0, delayed: 0, ..quantum };
         self.trial = Some(Trial {
             direction,
             threads_before: before,
@@ -244,9 +259,12 @@ impl Allotment {
 
     fn continue_trial(&mut self, mut trial: Trial, quantum: QuantumSample) {
         if trial.passed > 0 {
-            trial.sum.wall += quantum.wall;
-            trial.sum.useful += quantum.useful;
-            trial.sum.delayed += quantum.delayed;
+            trial.sum = QuantumSample {
+                wall: trial.sum.wall + quantum.wall,
+                useful: trial.sum.useful + quantum.useful,
+                delayed: trial.sum.delayed + quantum.delayed,
+                ..quantum
+            };
         }
         trial.passed += 1;
         // A trial that is far behind ends at once.
@@ -295,6 +313,9 @@ mod tests {
             useful: useful * tenth,
             delayed: delayed * tenth,
             has_idle_processor,
+            teams: 1,
+            pool: 7,
+            active_in_pool: 7,
         }
     }
 

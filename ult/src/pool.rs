@@ -222,8 +222,8 @@ pub(crate) fn acquire_with_stack(stack_size: usize) -> Option<&'static Worker> {
 
 /// Assigns work to a worker that [`lease`] or [`acquire`] returned.
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
+    worker.note_assigned(assignment.group);
     let boxed = Box::into_raw(Box::new(AssignmentLetter { assignment, ult: Some(Box::new(Ult::native())) }));
-    worker.note_assigned();
     // ORDERING: Release, pairs with the Acquire in `await_assignment`: the assignment is complete
     // before it is seen.
     worker.pool.mailbox.store(boxed, Ordering::Release);

@@ -9,6 +9,7 @@ use crate::sys::{arch, clock};
 use crate::worker::record::Worker;
 use crate::worker::table::{at, table_len};
 
+use super::active::pool_workers;
 use super::attention::take_spinning_gang;
 use super::{QUANTUM_MICROS, QuantumSample};
 
@@ -68,6 +69,7 @@ impl QuantumMeter {
         let has_idle_processor =
             spin_policy::runnable_threads().is_some_and(|count| count < spin_policy::cores());
         let mut times = Vec::new();
+        let mut program_threads = 0;
         for (index, worker) in workers().enumerate() {
             let reading = reading_of(worker, now.1);
             let Some(last) = self.readings.get_mut(index) else {
@@ -80,6 +82,8 @@ impl QuantumMeter {
             // A worker usually waits for a processor while it runs program code, so that wait is
             // subtracted. Program code may sleep as well, so `ran` is the upper bound.
             let useful = ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
+            // A thread that hardly computes has no team to run.
+            program_threads += u32::from(!worker.is_of_the_pool() && 20 * (useful + delayed) >= wall);
             times.push(WorkerTimes { useful, delayed });
             *last = reading;
         }
@@ -89,11 +93,15 @@ impl QuantumMeter {
             subtract_spins(&mut times, wall);
         }
         let sum = |part: fn(&WorkerTimes) -> u64| times.iter().map(part).sum();
+        let pool = pool_workers();
         QuantumSample {
             wall,
             useful: sum(|times| times.useful),
             delayed: sum(|times| times.delayed),
             has_idle_processor,
+            teams: program_threads.max(1),
+            pool: pool.len() as u32,
+            active_in_pool: pool.iter().filter(|worker| !worker.is_withdrawn()).count() as u32,
         }
     }
 }

@@ -11,6 +11,9 @@ pub struct Assignment {
     pub argument: *mut (),
     /// The usable bytes of the ULT's stack.
     pub stack_size: usize,
+    /// The group of the program's kernel thread whose team gets the worker
+    /// ([`Worker::group`](crate::worker::Worker::group)); 0 if the worker is for one thread alone.
+    pub group: u32,
 }
 
 /// An assignment on its way, with the descriptor of its ULT. The sender allocates both. At a

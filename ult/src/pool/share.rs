@@ -50,6 +50,12 @@ fn share_of(processors: usize, forkers: usize) -> usize {
     processors.saturating_sub(forkers.saturating_sub(1)).max(1)
 }
 
+/// Are several kernel threads of the program in outermost regions?
+pub(crate) fn several_are_in_regions() -> bool {
+    // ORDERING: Relaxed; a recent number will do.
+    FORKERS.load(Ordering::Relaxed) > 1
+}
+
 /// Is there a processor for a worker beside those of the program's kernel threads in regions?
 pub(crate) fn has_room() -> bool {
     share() > 1

@@ -110,6 +110,7 @@ fn move_to_dedicated_worker(me: &'static Worker, tls_block: &'static TlsBlock) -
             entry: await_end_of_thread,
             argument: core::ptr::from_ref(dedicated_worker).cast_mut().cast(),
             stack_size: WAITER_STACK_BYTES,
+            group: 0,
         },
     );
     enter(me);

@@ -96,7 +96,10 @@ pub fn hand_off(watched: &'static Watched) {
     let blocked = Worker::of(watched);
     if let Some(spare) = pool::acquire_with_stack(STAND_IN_STACK_BYTES) {
         let argument = ptr::from_ref(blocked).cast_mut().cast();
-        pool::assign(spare, Assignment { entry: stand_in, argument, stack_size: STAND_IN_STACK_BYTES });
+        pool::assign(
+            spare,
+            Assignment { entry: stand_in, argument, stack_size: STAND_IN_STACK_BYTES, group: 0 },
+        );
     }
 }
 

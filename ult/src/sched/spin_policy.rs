@@ -23,6 +23,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::allotment::attention::note_shortage;
 use crate::sys::clock::micros;
 use crate::sys::sync::CachePadded;
 use crate::sys::{arch, proc_file};
@@ -321,6 +322,8 @@ pub(super) struct SpinPolicy {
     few: u32,
     /// The machine was crowded at one of the searches of this wait.
     crowded: bool,
+    /// It was crowded while several kernel threads of the program were in regions.
+    competes: bool,
     looks: u32,
     /// `SpinHistory::awake` as it was when this wait began.
     awake: Awake,
@@ -381,6 +384,7 @@ impl SpinPolicy {
             backs_off,
             few: spin_history.crowded,
             crowded: false,
+            competes: false,
             looks: 0,
             awake,
             first,
@@ -423,6 +427,7 @@ impl SpinPolicy {
 
     fn go_on_crowded(&mut self) -> bool {
         self.crowded = true;
+        self.competes |= crate::pool::share::several_are_in_regions();
         let few = if crate::pool::share::has_room() { self.few } else { LEAST_CROWDED_LOOKS };
         if self.limit == u32::MAX { self.nap() } else { self.looks < few }
     }
@@ -477,6 +482,9 @@ impl SpinPolicy {
         if self.crowded {
             spin_history.know_crowd(self.looks);
         }
+        if self.competes {
+            note_shortage();
+        }
         if self.spin.least >= self.spin.most {
             return;
         }
@@ -485,7 +493,7 @@ impl SpinPolicy {
             spin_history.learn(self.spin, micros() - self.first.since);
             spin_history.know_others(self.pushed_away);
             if self.pushed_away {
-                crate::allotment::attention::note_shortage();
+                note_shortage();
             }
             spin_history.awake =
                 if spin_history.awake == self.awake { self.first } else { spin_history.awake };

@@ -159,8 +159,10 @@ impl Worker {
         self.per_switch.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
     }
 
-    /// Notes that the worker has been taken from the pool for an assignment.
-    pub(crate) fn note_assigned(&self) {
+    /// Notes that the worker has been taken from the pool for an assignment, by a team of `group`.
+    pub(crate) fn note_assigned(&self, group: u32) {
+        // ORDERING: Relaxed; a hint for the allotment.
+        self.pool.assigned_group.store(group, Ordering::Relaxed);
         // ORDERING: Relaxed, here and in the functions below; a hint for `pool::renew`. The pool's
         // lock orders an assignment behind the end of the one before.
         self.pool.assignment.store(ASSIGNED, Ordering::Relaxed);
@@ -185,6 +187,12 @@ impl Worker {
     pub(crate) fn is_assigned(&self) -> bool {
         // ORDERING: as above.
         self.pool.assignment.load(Ordering::Relaxed) != NO_ASSIGNMENT
+    }
+
+    /// The group of the team that has the worker; `None` if the worker has no assignment.
+    pub(crate) fn assigned_group(&self) -> Option<u32> {
+        // ORDERING: Relaxed; see `note_assigned`.
+        self.is_assigned().then(|| self.pool.assigned_group.load(Ordering::Relaxed))
     }
 
     /// Does the worker have an assignment that is about to end?

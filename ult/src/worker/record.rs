@@ -96,6 +96,8 @@ pub(crate) struct PoolLink {
     pub(crate) mailbox: AtomicPtr<AssignmentLetter>,
     /// For a worker of the pool: whether it has an assignment, see `crowd`.
     pub(super) assignment: AtomicU32,
+    /// For a worker with an assignment: the group of the team that has it, see `crowd`.
+    pub(super) assigned_group: AtomicU32,
     /// Whether the kernel thread is asked to end, and its answer, see `pool::renew`.
     pub(crate) renewal: AtomicU32,
     /// The `pthread_t` of the kernel thread that has left the worker to another one, see
@@ -203,6 +205,7 @@ impl Worker {
             pool: PoolLink {
                 mailbox: AtomicPtr::new(ptr::null_mut()),
                 assignment: AtomicU32::new(0),
+                assigned_group: AtomicU32::new(NO_GROUP),
                 renewal: AtomicU32::new(0),
                 departed_thread: AtomicUsize::new(0),
                 first_mask: AtomicU64::new(0),
