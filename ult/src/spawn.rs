@@ -257,7 +257,8 @@ fn share_out(workers: &mut Vec<&'static Worker>, me: usize) -> usize {
         return me;
     }
     workers.swap(0, me);
-    workers[1..].sort_by_key(|w| w.gang_load());
+    // The loads change meanwhile; each is read once, because a sort may panic if they do.
+    workers[1..].sort_by_cached_key(|w| w.gang_load());
     workers.truncate(share);
     0
 }
