@@ -18,8 +18,8 @@
 //! * the region's code was seen to block in the kernel.
 //!
 //! In the last two cases an outermost region that follows a team with assigned workers of the same
-//! size keeps that team. Once the code was seen to block often, its workers run no other code
-//! ([`pool::isolate`]).
+//! size keeps that team. The team's workers then run no other code ([`pool::isolate`]): with such
+//! mutexes at once, otherwise as soon as the region's code was seen to block often.
 //!
 //! *What members run with.* The forking thread keeps one TLS block per thread number
 //! (`ThreadOwn::tls_blocks`). Thread *n* of its outermost regions runs with the same block each
@@ -93,8 +93,8 @@ fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
     }
     let blocks = ult::stall::is_known_blocker(region) || storage::are_kept_apart();
     let outermost = is_outermost(here);
-    let isolates = ult::stall::is_frequent_blocker(region) || storage::are_kept_apart();
-    if blocks && !(outermost && keeps_assigned(here, wanted, isolates)) {
+    let isolates = || ult::stall::is_frequent_blocker(region) || storage::are_kept_apart();
+    if blocks && !(outermost && keeps_assigned(here, wanted, isolates())) {
         TeamKind::KernelThreads
     } else if outermost && wanted as usize - 1 <= pool::limit() && !keeps_sharing(here, wanted) {
         TeamKind::AssignedWorkers
@@ -103,10 +103,10 @@ fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
     }
 }
 
-/// Did the last outermost team have assigned workers and `wanted` threads? If `isolates`, its workers are
-/// isolated. The `threadprivate` variables of its members lie in the storage of their kernel
-/// threads, so the team must stay. Isolated workers run no other code from here on. A worker that
-/// runs other code at this moment is asked again in the next region.
+/// Does the region keep the last outermost team? It does if that team has assigned workers and
+/// `wanted` threads: the `threadprivate` variables of its members lie in the storage of their
+/// kernel threads. If `isolates`, the workers of that team are isolated: they run no other code from
+/// here on. A worker that runs other code at this moment is asked again in the next region.
 fn keeps_assigned(here: CurrentThread, wanted: u32, isolates: bool) -> bool {
     let own = here.thread.own();
     let is_it = |team: &Team| {
@@ -114,8 +114,10 @@ fn keeps_assigned(here: CurrentThread, wanted: u32, isolates: bool) -> bool {
     };
     own.forks.kept_size.get() == 0
         && own.forks.teams.with(is_it, |team| {
-            let homes = (1..wanted).filter_map(|num| team.thread(num)?.home_or_host());
-            homes.filter(|_| isolates).for_each(pool::isolate);
+            if isolates {
+                let homes = (1..wanted).filter_map(|num| team.thread(num)?.home_or_host());
+                homes.for_each(pool::isolate);
+            }
         })
 }
 

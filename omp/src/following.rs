@@ -12,11 +12,11 @@
 //! the largest team are all workers, and smaller teams move only if they have more members than
 //! workers are to run.
 //!
-//! If several of the program's kernel threads have teams at the same time, each team runs on that
-//! number of workers.
+//! If several of the program's kernel threads have teams at the same time, each of these teams runs
+//! on as many workers as the number says.
 //!
-//! A member moves only if its team is not bound to places. While no worker is kept waiting, nothing is
-//! measured.
+//! A member moves only if its team is not bound to places. Nothing is measured until a worker notices
+//! that processors are short ([`ult::allotment::attention`]).
 //!
 //! What does not live here: the decision, and the move itself ([`ult::sched::relocate`]).
 
@@ -70,6 +70,9 @@ struct MeasuredProcess {
     /// Quanta in a row with smaller teams only, and the size of the largest of these teams.
     smaller: u32,
     largest_smaller: u32,
+    /// The most teams of one quantum, and quanta in a row with fewer.
+    teams: u32,
+    quanta_with_fewer: u32,
 }
 
 /// `thread` is about to wait at a barrier.
@@ -221,8 +224,8 @@ fn end_quantum(measured: &mut Option<MeasuredProcess>, largest: u32, is_stale: b
     };
     attention::note_quantum();
     if calm && attention::away() == 0 {
-        *measured = None;
-        attention::end_attention();
+        let was_short = measured.take().is_some_and(|process| process.was_short);
+        attention::end_attention(was_short);
     }
     // ORDERING: Relaxed; a measurement.
     DUE_TICKS.store(measured.as_ref().map_or(0, |process| process.meter.due_ticks()), Ordering::Relaxed);
@@ -234,13 +237,23 @@ impl MeasuredProcess {
         attention::set_total_workers(largest);
         let seed = u64::from(std::process::id()) << 8 | u64::from(largest);
         let (allotment, meter) = (Allotment::new(largest, seed), QuantumMeter::begin());
-        Self { allotment, meter, calm: 0, was_short: false, smaller: 0, largest_smaller: 0 }
+        Self {
+            allotment,
+            meter,
+            calm: 0,
+            was_short: false,
+            smaller: 0,
+            largest_smaller: 0,
+            teams: 1,
+            quanta_with_fewer: 0,
+        }
     }
 
     /// Ends a quantum in which the largest team had `largest` threads. True after a time without a
     /// shortage.
     fn end_quantum(&mut self, largest: u32) -> bool {
-        let sample = self.meter.end_quantum();
+        let mut sample = self.meter.end_quantum();
+        sample.teams = self.teams_after(sample.teams);
         attention::add_time_with_fewer_workers(sample.wall);
         match self.new_most(sample.workers_of_team(largest)) {
             Some(most) => {
@@ -264,8 +277,18 @@ impl MeasuredProcess {
         self.calm >= if self.was_short { CALM_QUANTA } else { FIRST_CALM_QUANTA }
     }
 
-    /// The number of all workers from here on, if it changes: the largest team of the quantum had
-    /// `largest` threads.
+    /// How many teams count after a quantum with `teams` of them. A kernel thread of the program that
+    /// does not run for less than [`SMALLER_QUANTA`] still has its team.
+    fn teams_after(&mut self, teams: u32) -> u32 {
+        self.quanta_with_fewer = if teams < self.teams { self.quanta_with_fewer + 1 } else { 0 };
+        if teams > self.teams || self.quanta_with_fewer == SMALLER_QUANTA {
+            (self.teams, self.quanta_with_fewer) = (teams, 0);
+        }
+        self.teams
+    }
+
+    /// The number of all workers from here on, if it changes. `largest` is the most workers that a
+    /// team of the quantum could have.
     fn new_most(&mut self, largest: u32) -> Option<u32> {
         let most = self.allotment.most();
         if largest == most {
@@ -301,6 +324,8 @@ pub unsafe fn forget_after_fork() {
     DUE.store(0, Ordering::Relaxed);
     // ORDERING: as above.
     DUE_TICKS.store(0, Ordering::Relaxed);
+    // ORDERING: as above.
+    MOST_WORKERS_WANTED.store(0, Ordering::Relaxed);
 }
 
 /// Moves the thread to the worker on which it is to run. `primary` is the worker of thread 0; `None` if
@@ -309,15 +334,17 @@ fn follow(thread: OwnThread, team_limit: u32, primary: Option<&'static Worker>) 
     let running = attention::running();
     let seen_before = thread.own().binding.running_workers_seen.replace(running);
     let Some(host) = thread.host() else { return };
+    let stays = seen_before == running && !host.is_withdrawn();
     let target = match (thread.home(), primary) {
         // An isolated worker is for its thread alone.
         (Some(home), Some(primary)) if home.is_withdrawn() && home.is_shared() => {
+            if stays {
+                return;
+            }
             active_worker(thread.num(), team_limit, primary)
         }
         (Some(home), _) => home,
-        (None, Some(primary)) if seen_before != running || host.is_withdrawn() => {
-            active_worker(thread.num(), team_limit, primary)
-        }
+        (None, Some(primary)) if !stays => active_worker(thread.num(), team_limit, primary),
         (None, _) => return,
     };
     if ptr::eq(target, host) {

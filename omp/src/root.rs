@@ -138,15 +138,13 @@ fn leave() {
         return; // ends inside a region: nothing of it can be taken apart
     }
     if team.has_incomplete_tasks() {
-        return; // detached tasks, whose events may be fulfilled at any time: they refer to the team
+        // Detached tasks, whose events may be fulfilled at any time: they refer to the team.
+        return dismiss_kept(here);
     }
     assemble::end_agents(team);
     team.await_visitors();
     tools::region::root_ends(here);
-    let kept = here.thread.own().forks.teams.take_all();
-    for inner in kept {
-        assemble::dismiss(inner);
-    }
+    dismiss_kept(here);
     here.thread.own().forks.tls_blocks.give_back();
     here.task.end_implicit();
     worker::set_locals(worker::Locals::default());
@@ -156,4 +154,9 @@ fn leave() {
     // SAFETY: `enter` leaked the team from a Box, its only member is gone, and this kernel thread
     // was its only user.
     drop(unsafe { Box::from_raw(ptr::from_ref(team).cast_mut()) });
+}
+
+/// Dismisses the teams that the kernel thread has kept for its next regions.
+fn dismiss_kept(here: CurrentThread) {
+    here.thread.own().forks.teams.take_all().into_iter().for_each(assemble::dismiss);
 }

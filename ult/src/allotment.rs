@@ -72,11 +72,12 @@ pub struct QuantumSample {
     pub delayed: u64,
     /// Does the machine have a processor that no thread wants now, as far as can be seen?
     pub has_idle_processor: bool,
-    /// How many kernel threads of the program ran; at least 1. Each may have a team.
+    /// How many of the program's kernel threads ran program code, or waited for a processor, for at
+    /// least a twentieth of the quantum; at least 1. Each of them counts as one team.
     pub teams: u32,
-    /// How many workers of the pool there are, and how many of them were not withdrawn.
+    /// How many workers of the pool may be withdrawn.
     pub pool: u32,
-    /// See `pool`.
+    /// How many of the workers that `pool` counts were not withdrawn in the quantum.
     pub active_in_pool: u32,
 }
 
@@ -90,12 +91,11 @@ impl QuantumSample {
         rate * efficiency
     }
 
-    /// The number of workers that a team has if each has the same: at most `largest`, the size of the
-    /// largest team.
+    /// The most workers that a team can have: that of its kernel thread, and an equal share of the
+    /// pool. At most `largest`, the size of the largest team.
     #[must_use]
     pub fn workers_of_team(self, largest: u32) -> u32 {
-        let share = 1 + self.pool.div_ceil(self.teams);
-        if self.teams == 1 { largest } else { largest.min(share) }
+        largest.min(1 + self.pool.div_ceil(self.teams))
     }
 
     fn has_shortage(self) -> bool {
@@ -322,6 +322,24 @@ mod tests {
     /// Barriers beside a foreign loop: two workers wait for each other, one does not.
     fn beside_a_loop(running: u32) -> QuantumSample {
         if running == 2 { quantum(4, 6, false) } else { quantum(9, 0, false) }
+    }
+
+    #[test]
+    fn several_teams_share_the_pool() {
+        let sample = |teams, pool, active_in_pool| QuantumSample {
+            teams,
+            pool,
+            active_in_pool,
+            ..quantum(20, 10, false)
+        };
+        let sizes = [(1, 7), (2, 7), (3, 7), (8, 7), (2, 0)];
+        assert_eq!(sizes.map(|(teams, pool)| sample(teams, pool, pool).workers_of_team(8)), [8, 5, 4, 2, 1]);
+        assert_eq!(sample(2, 7, 7).workers_of_team(3), 3);
+        // Two processors' work by three kernel threads that waited for one processor's time.
+        assert!((sample(2, 1, 1).worth(2) - 2.0).abs() < 1e-9);
+        // Two of the pool's workers are active, but each team uses one.
+        assert!((sample(2, 7, 2).worth(2) - 2.0 * 2.0 / 3.0).abs() < 1e-9);
+        assert!((sample(2, 7, 7).worth(2) - 2.0 * 2.0 / 3.0).abs() < 1e-9);
     }
 
     #[test]

@@ -126,8 +126,8 @@ impl Parker {
         self.state.word().load(Ordering::Relaxed) == PARKED
     }
 
-    /// Has a waker woken the owner, which has not run since? The answer may be out of date when the
-    /// caller uses it.
+    /// Has a waker woken the owner, and has the owner not noticed it yet? The answer may be out of
+    /// date when the caller uses it.
     #[inline]
     pub fn is_being_woken(&self) -> bool {
         // ORDERING: Relaxed: a hint.

@@ -1,6 +1,6 @@
 //! Whether the number of workers needs attention, and how many of them run now.
 //!
-//! While no worker is kept waiting by other programs, no time is measured and no thread moves: the
+//! Until a worker notices that processors are short, no time is measured and no thread moves: the
 //! cost is one load where a thread waits or forks, and at the border of the scheduler.
 //!
 //! What does not live here: the decision ([`super`]), and the moves of threads.
@@ -17,14 +17,21 @@ pub const ALL_WORKERS: u32 = u32::MAX;
 /// is on its assigned worker. Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
 const UNMEASURED_MICROS: u64 = 1_000_000;
 
+/// For how long, in microseconds, competition is not measured after measuring it has shown no shortage:
+/// the first time, and at most. Each time it is twice as long. Chosen: measuring takes three
+/// quanta, which is then a third of the time at first, and little later; half or twice of each will do.
+const LEAST_QUIET_MICROS: u64 = 100_000;
+/// See [`LEAST_QUIET_MICROS`].
+const MOST_QUIET_MICROS: u64 = 10_000_000;
+
 /// The words that waiting threads read. They change seldom.
 #[repr(align(128))]
 struct AllotmentWords {
     /// The environment lets the number of workers follow the machine.
     is_on: AtomicBool,
-    /// A worker was kept waiting, or not all workers run. Workers measure while it is set.
+    /// Processors were short, or not all workers run. Workers measure while it is set.
     attention: AtomicBool,
-    /// How many workers run.
+    /// How many workers run for each team.
     running: AtomicU32,
     /// How many workers run if none is withdrawn.
     total_workers: AtomicU32,
@@ -40,6 +47,9 @@ struct AllotmentWords {
     worker_changes: AtomicU64,
     /// The time in which not all workers ran, in microseconds.
     fewer_workers_micros: AtomicU64,
+    /// Until when competition is not measured, in microseconds, and for how long the next time.
+    quiet_until: AtomicU64,
+    quiet_micros: AtomicU64,
 }
 
 static WORDS: AllotmentWords = AllotmentWords {
@@ -53,6 +63,8 @@ static WORDS: AllotmentWords = AllotmentWords {
     moves: AtomicU64::new(0),
     worker_changes: AtomicU64::new(0),
     fewer_workers_micros: AtomicU64::new(0),
+    quiet_until: AtomicU64::new(0),
+    quiet_micros: AtomicU64::new(LEAST_QUIET_MICROS),
 };
 
 /// From here on the number of workers follows the machine. Any thread.
@@ -68,13 +80,22 @@ pub fn needs_attention() -> bool {
     WORDS.attention.load(Ordering::Relaxed)
 }
 
-/// Other programs have kept a worker from a processor.
+/// Other programs, or other teams of this one, have kept a worker from a processor.
 pub(crate) fn note_shortage() {
     // ORDERING: Relaxed; a setting.
     if WORDS.is_on.load(Ordering::Relaxed) && !needs_attention() {
         note_quantum();
         // ORDERING: Relaxed; the hint, written only if it changes.
         WORDS.attention.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Several of the program's kernel threads are in regions, and more kernel threads are awake than can
+/// run. Some of those may only look awake, so after a vain attention this does nothing for some time.
+pub(crate) fn note_competition() {
+    // ORDERING: Relaxed; a setting.
+    if !needs_attention() && micros() >= WORDS.quiet_until.load(Ordering::Relaxed) {
+        note_shortage();
     }
 }
 
@@ -108,7 +129,7 @@ pub(super) fn end_if_unmeasured() {
     if unmeasured > UNMEASURED_MICROS {
         set_running(ALL_WORKERS);
         if away() == 0 {
-            end_attention();
+            end_attention(false);
         }
     }
 }
@@ -131,13 +152,19 @@ pub fn count_away(was_home: bool, is_home: bool) {
     }
 }
 
-/// Ends the measuring. Called while all workers run, after a time without a shortage.
-pub fn end_attention() {
-    // ORDERING: Relaxed; the hint.
+/// Ends the measuring. Called while all workers run, after a time without a shortage. `was_short` says
+/// whether there was a shortage before.
+pub fn end_attention(was_short: bool) {
+    // ORDERING: Relaxed, all; hints. Few threads end an attention at the same time.
+    let quiet = if was_short { 0 } else { WORDS.quiet_micros.load(Ordering::Relaxed) };
+    WORDS.quiet_until.store(micros() + quiet, Ordering::Relaxed);
+    WORDS.quiet_micros.store((2 * quiet).clamp(LEAST_QUIET_MICROS, MOST_QUIET_MICROS), Ordering::Relaxed);
+    // ORDERING: as above.
     WORDS.attention.store(false, Ordering::Relaxed);
 }
 
-/// How many workers run, that of the program's kernel thread included; [`ALL_WORKERS`] stands for all.
+/// How many workers run for each team, that of its kernel thread included; [`ALL_WORKERS`] stands for
+/// all.
 pub fn running() -> u32 {
     // ORDERING: Relaxed; each thread follows at one of its waits.
     WORDS.running.load(Ordering::Relaxed)
@@ -205,7 +232,7 @@ pub(super) fn reset_after_fork() {
     WORDS.away.store(0, Ordering::Relaxed);
     // ORDERING: as above.
     WORDS.running.store(ALL_WORKERS, Ordering::Relaxed);
-    end_attention();
+    end_attention(true);
 }
 
 #[cfg(all(test, not(loom)))]
@@ -224,6 +251,17 @@ mod tests {
             }
         },
     };
+
+    #[test]
+    fn vain_attention_to_competition_becomes_rare() {
+        let quiet = |was_short| {
+            let before = micros();
+            end_attention(was_short);
+            // ORDERING: Relaxed; other tests end no attention at this time scale.
+            WORDS.quiet_until.load(Ordering::Relaxed).saturating_sub(before) / LEAST_QUIET_MICROS
+        };
+        assert_eq!([true, false, false, false, true, false].map(quiet), [0, 1, 2, 4, 0, 1]);
+    }
 
     /// The only test that changes the number, which is one for the process.
     #[test]

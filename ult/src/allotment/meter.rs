@@ -3,6 +3,8 @@
 //! It adds up the workers' time in program code, and what the kernel says of their kernel threads.
 //! What does not live here: what follows from the times ([`super`]).
 
+use std::collections::BTreeMap;
+
 use crate::sched::spin_policy;
 use crate::sys::proc_file::RunTimes;
 use crate::sys::{arch, clock};
@@ -32,7 +34,8 @@ pub struct QuantumMeter {
     began: (u64, u64),
     /// Ticks in a microsecond, by the last quantum; 0 before its end.
     ticks_per_micro: f64,
-    readings: Vec<WorkerReading>,
+    /// By the workers' indices. The child of a fork gives its new workers higher ones.
+    readings: BTreeMap<u32, WorkerReading>,
 }
 
 impl QuantumMeter {
@@ -40,7 +43,7 @@ impl QuantumMeter {
     #[must_use]
     pub fn begin() -> Self {
         let now = (clock::micros(), arch::ticks());
-        let readings = workers().map(|worker| reading_of(worker, now.1)).collect();
+        let readings = workers().map(|worker| (worker.index(), reading_of(worker, now.1))).collect();
         Self { began: now, ticks_per_micro: 0.0, readings }
     }
 
@@ -70,22 +73,18 @@ impl QuantumMeter {
             spin_policy::runnable_threads().is_some_and(|count| count < spin_policy::cores());
         let mut times = Vec::new();
         let mut program_threads = 0;
-        for (index, worker) in workers().enumerate() {
+        for worker in workers() {
             let reading = reading_of(worker, now.1);
-            let Some(last) = self.readings.get_mut(index) else {
-                self.readings.push(reading);
-                continue;
-            };
+            let Some(last) = self.readings.insert(worker.index(), reading) else { continue };
             let share = reading.program.saturating_sub(last.program) as f64 / ticks;
             let ran = reading.kernel.ran.saturating_sub(last.kernel.ran) / 1000;
             let delayed = reading.kernel.delayed.saturating_sub(last.kernel.delayed) / 1000;
             // A worker usually waits for a processor while it runs program code, so that wait is
             // subtracted. Program code may sleep as well, so `ran` is the upper bound.
             let useful = ((share * wall as f64) as u64).saturating_sub(delayed).min(ran);
-            // A thread that hardly computes has no team to run.
+            // A kernel thread that hardly wanted a processor does not count as a team.
             program_threads += u32::from(!worker.is_of_the_pool() && 20 * (useful + delayed) >= wall);
             times.push(WorkerTimes { useful, delayed });
-            *last = reading;
         }
         self.began = now;
         self.ticks_per_micro = ticks / wall as f64;
@@ -115,8 +114,7 @@ struct WorkerTimes {
     delayed: u64,
 }
 
-/// Gangs ran whose threads wait for each other in the program's code. Such a wait looks like work.
-/// A
+/// Gangs ran whose threads wait for each other in the program's code. Such a wait looks like work. A
 /// fraction of each worker's useful time counts as spinning and is subtracted: the mean delay of the
 /// other workers, divided by the length of the quantum.
 fn subtract_spins(times: &mut [WorkerTimes], wall: u64) {
@@ -128,9 +126,9 @@ fn subtract_spins(times: &mut [WorkerTimes], wall: u64) {
     }
 }
 
-/// All workers, those without a kernel thread as well. Workers are only added to this list.
+/// All workers, those without a kernel thread as well.
 fn workers() -> impl Iterator<Item = &'static Worker> {
-    (0..table_len()).map_while(at)
+    (0..table_len()).filter_map(at)
 }
 
 fn reading_of(worker: &Worker, now: u64) -> WorkerReading {

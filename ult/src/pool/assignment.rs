@@ -12,7 +12,8 @@ pub struct Assignment {
     /// The usable bytes of the ULT's stack.
     pub stack_size: usize,
     /// The group of the program's kernel thread whose team gets the worker
-    /// ([`Worker::group`](crate::worker::Worker::group)); 0 if the worker is for one thread alone.
+    /// ([`Worker::group`](crate::worker::Worker::group)); 0 if it is no team, but a
+    /// thread that gets it.
     pub group: u32,
 }
 

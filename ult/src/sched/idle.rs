@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 
 use crate::observer::{self, SchedulerEvent};
 use crate::signals::mask::{current_mask, set_mask};
-use crate::sys::thread;
+use crate::sys::thread::{self, KernelThreadState};
 use crate::worker::record::Worker;
 use crate::worker::table::{at, table_len, wake_idle_behind_fence};
 
@@ -44,7 +44,7 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
         }
         // A worker whose sleep ended without a wake-up has waited long, unless a signal ended the
         // sleep. So one search before the next sleep is enough.
-        if naps != 0 || !spin_policy.go_on() || spin_policy.may_be_in_the_way() && is_in_the_way() {
+        if naps != 0 || !spin_policy.go_on() || spin_policy.is_question_due() && is_in_the_way(worker) {
             // A context may have come in a parcel since the spin policy was made. If the worker
             // must not sleep while it hosts this context, it polls from here on.
             let (spin, spin_history) = spin_and_history(worker);
@@ -86,18 +86,22 @@ fn teach(worker: &'static Worker, spin_policy: &SpinPolicy) {
     spin_policy.teach(unsafe { &mut (*worker.own()).search.spin_history });
 }
 
-/// At most so many woken workers are asked for their processors. Chosen: one question takes 5 to 10 µs;
-/// any value from 4 to 16 will do.
-const MOST_ASKED: usize = 8;
+/// The most woken workers whose processors one worker asks the kernel for at a time. Chosen: one question
+/// takes 5 to 10 µs; any value from 2 to 8 will do.
+const MOST_WORKERS_ASKED_FOR: usize = 4;
 
-/// Is a woken worker queued on the processor of the calling one? As a rule this one polls for what the
-/// other one will do, and keeps it from doing it.
+/// Is a woken worker queued on the processor of `me`, the calling worker? As a rule the calling worker
+/// polls for work of the woken worker, and keeps the woken worker from running. Each worker begins to
+/// look behind its own index, so that not all of them ask for the same workers.
 #[cold]
-fn is_in_the_way() -> bool {
-    let woken = (0..table_len()).filter_map(at).filter(|worker| worker.parker.is_being_woken());
-    let mut tids = woken.map(|worker| worker.watched.tid()).take(MOST_ASKED).peekable();
-    let own = tids.peek().map(|_| thread::processor_and_node().0);
-    tids.any(|tid| thread::processor_of(tid) == own)
+fn is_in_the_way(me: &Worker) -> bool {
+    let (own, length) = (me.index() as usize, table_len());
+    let others = (own + 1..length).chain(0..own.min(length)).filter_map(at);
+    let woken = others.filter(|worker| worker.parker.is_being_woken()).map(|worker| worker.watched.tid());
+    let mut tids = woken.take(MOST_WORKERS_ASKED_FOR).peekable();
+    let here = tids.peek().map(|_| thread::processor_and_node().0);
+    // A worker still asleep may get another processor yet.
+    tids.any(|tid| thread::processor_of(tid) == here && thread::state(tid) == KernelThreadState::Runnable)
 }
 
 /// A withdrawn worker may have been woken for a ULT that it does not take, because it was withdrawn
@@ -218,7 +222,7 @@ fn renounce(worker: &'static Worker, woke: bool) {
 mod tests {
     use core::cell::Cell;
     use core::ptr;
-    use core::sync::atomic::{AtomicU32, Ordering};
+    use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::sync::mpsc;
 
     use super::super::border::{enter, enter_program};
@@ -247,26 +251,33 @@ mod tests {
         };
         let own = thread::processor_and_node().0;
         let (announce, announced) = mpsc::channel();
-        let (end, ended) = mpsc::channel::<()>();
+        let is_over = &*Box::leak(Box::new(AtomicBool::new(false)));
         let sleeper = std::thread::spawn(move || {
             stay_on(own);
             worker::register_current();
             let worker = here();
-            // Asleep for wakers, but it does not notice them: it never asks its parker.
+            // Asleep for wakers, but it runs, and does not notice them.
             let is_awake = || {
                 announce.send(worker).unwrap();
-                ended.recv().is_err()
+                // ORDERING: Relaxed, here and below; a flag by itself.
+                while !is_over.load(Ordering::Relaxed) {
+                    core::hint::spin_loop();
+                }
+                true
             };
             worker.parker.rest_unless(is_awake, None);
         });
         let poller = std::thread::spawn(move || {
             stay_on(own);
+            worker::register_current();
             let worker = announced.recv().unwrap();
             assert!(worker.parker.unpark());
-            assert!(is_in_the_way());
+            // Workers of other tests may be woken at the same time.
+            assert!((0..1000).any(|_| is_in_the_way(here())));
+            // ORDERING: as above.
+            is_over.store(true, Ordering::Relaxed);
         });
         poller.join().unwrap();
-        drop(end);
         sleeper.join().unwrap();
     }
 

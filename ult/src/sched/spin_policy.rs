@@ -23,7 +23,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::allotment::attention::note_shortage;
+use crate::allotment::attention::{note_competition, note_shortage};
 use crate::sys::clock::micros;
 use crate::sys::sync::CachePadded;
 use crate::sys::{arch, proc_file};
@@ -322,7 +322,7 @@ pub(super) struct SpinPolicy {
     few: u32,
     /// The machine was crowded at one of the searches of this wait.
     crowded: bool,
-    /// It was crowded while several kernel threads of the program were in regions.
+    /// The machine was crowded while several kernel threads of the program were in regions.
     competes: bool,
     looks: u32,
     /// `SpinHistory::awake` as it was when this wait began.
@@ -331,8 +331,9 @@ pub(super) struct SpinPolicy {
     first: Awake,
     /// When the clock was last read.
     seen: u64,
-    /// From when on a woken worker is late; never before the first reading.
-    late: u64,
+    /// When the next question about woken workers is due, in microseconds; `u64::MAX` before the
+    /// first reading of the clock.
+    question_due: u64,
     /// When a wait for an answer began.
     began: u64,
     pushed_away: bool,
@@ -389,21 +390,22 @@ impl SpinPolicy {
             awake,
             first,
             seen: 0,
-            late: u64::MAX,
+            question_due: u64::MAX,
             began: 0,
             pushed_away: false,
             napped: false,
         }
     }
 
-    /// May a worker that was woken be late, because the kernel has queued it behind this one? True once
-    /// the wait has lasted [`LATE_MICROS`], and each time that it has lasted twice as long.
-    pub(super) fn may_be_in_the_way(&mut self) -> bool {
-        let is_late = self.seen >= self.late;
-        if is_late {
-            self.late = self.seen + (self.seen - self.first.since);
+    /// Is it time to ask whether the kernel has queued a woken worker behind this one? True at the
+    /// first call after the wait has lasted [`LATE_MICROS`], and again whenever the wait has become
+    /// twice as long. Never true for a worker that polls without limit.
+    pub(super) fn is_question_due(&mut self) -> bool {
+        let is_due = self.seen >= self.question_due;
+        if is_due {
+            self.question_due = self.seen + (self.seen - self.first.since);
         }
-        is_late
+        is_due
     }
 
     pub(super) fn go_on(&mut self) -> bool {
@@ -466,7 +468,7 @@ impl SpinPolicy {
         if self.first == Awake::UNKNOWN {
             self.first = Awake::now();
             self.seen = self.first.since;
-            self.late = self.seen + LATE_MICROS;
+            self.question_due = self.seen + LATE_MICROS;
             self.pushed_away = self.awake.has_lost(self.first) && others_may_run();
         } else {
             let now = micros();
@@ -483,7 +485,7 @@ impl SpinPolicy {
             spin_history.know_crowd(self.looks);
         }
         if self.competes {
-            note_shortage();
+            note_competition();
         }
         if self.spin.least >= self.spin.most {
             return;
@@ -627,13 +629,13 @@ mod tests {
     }
 
     #[test]
-    fn a_late_worker_is_asked_for_at_each_doubling() {
+    fn questions_about_woken_workers_come_at_each_doubling() {
         let mut spin_policy = SpinPolicy::new(SPIN, SpinHistory::NEW);
-        assert!(!spin_policy.may_be_in_the_way(), "the clock was not read");
+        assert!(!spin_policy.is_question_due(), "the clock was not read");
         assert!(spin_policy.has_time_left());
         let times = (0..4 * LATE_MICROS).filter(|waited| {
             spin_policy.seen = spin_policy.first.since + waited;
-            spin_policy.may_be_in_the_way()
+            spin_policy.is_question_due()
         });
         assert_eq!(times.collect::<Vec<_>>(), [LATE_MICROS, 2 * LATE_MICROS]);
     }

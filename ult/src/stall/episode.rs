@@ -51,10 +51,11 @@ const HELPERS_PERIOD_NANOS: u64 = 80_000_000;
 /// Number of looks in a row that must agree before the queues are handed off. Chosen: one look may
 /// hit a short pause of the thread; any value from 2 to 4 will do.
 const AGREEING_LOOKS: u32 = 3;
-/// By how much the expected spins that failed to come must outnumber those that came. The region then
-/// no longer counts as one that spins. The numbers are for the first, the second, and each later time
-/// that it counts as one. Chosen: regions that spin at most barriers stay near zero, and one that
-/// seldom spins is forgotten sooner each time; half or twice of each will do.
+/// By how much the expected spins that did not come must outnumber those that came, before the
+/// region no longer counts as one that spins. The first number holds until the region was given up
+/// once, the second one until it was given up twice, the third one from then on. Chosen: where
+/// threads spin at nearly every barrier, the difference stays near zero, and a region that seldom
+/// spins is given up sooner each time; half or twice of each number will do.
 const VAIN_EXPECTATIONS: [u32; 3] = [64, 16, 4];
 
 /// What the watcher remembers about one worker, from one look to the next.
@@ -83,7 +84,7 @@ pub(super) struct Episode {
     /// Number of looks in a row at which the thread had run.
     busy: u32,
     /// Results of the spins that were expected of code that moves.
-    hope: Hope,
+    expected_spins: ExpectedSpins,
     /// The last sample may have been of a loop that waits: the next look comes as soon as possible.
     soon: bool,
     /// The kernel has said that other threads have the processors. `ran` is then the value of an
@@ -91,21 +92,26 @@ pub(super) struct Episode {
     deprived: bool,
 }
 
-/// Spins that were expected in a region.
+/// Counts the spins that were expected in a region.
 #[derive(Clone, Copy)]
-struct Hope {
+struct ExpectedSpins {
     region: usize,
-    /// How many more of them failed to come than came; not below zero.
+    /// How often the region had been given up when the count began.
+    times_given_up: usize,
+    /// Expected spins that did not come, less those that came; at least 0.
     in_vain: u32,
 }
 
-impl Hope {
-    /// Counts a sample in `region` whose verdict is `last`. After [`VAIN_EXPECTATIONS`] in vain, the
-    /// result is true, and the region no longer counts as one that spins. The watcher still looks at
-    /// it as soon as at a region that may wait.
-    fn is_lost(&mut self, region: usize, last: SampleVerdict) -> bool {
-        if self.region != region {
-            *self = Hope { region, in_vain: 0 };
+impl ExpectedSpins {
+    const NONE: Self = Self { region: 0, times_given_up: 0, in_vain: 0 };
+
+    /// Counts a sample in `region` whose verdict is `last`. True once `in_vain` reaches its limit
+    /// ([`VAIN_EXPECTATIONS`]): the region then no longer counts as one that spins. The watcher still
+    /// looks at it as soon as at a region that may wait.
+    fn must_give_up(&mut self, region: usize, last: SampleVerdict) -> bool {
+        let times_given_up = regions::times_given_up(region);
+        if (self.region, self.times_given_up) != (region, times_given_up) {
+            *self = Self { region, times_given_up, in_vain: 0 };
         }
         match last {
             SampleVerdict::Spins | SampleVerdict::Alone | SampleVerdict::Still => {
@@ -114,7 +120,7 @@ impl Hope {
             SampleVerdict::First | SampleVerdict::Computes | SampleVerdict::Elsewhere => self.in_vain += 1,
             SampleVerdict::None | SampleVerdict::Stale | SampleVerdict::Overdue => {}
         }
-        let lost = self.in_vain >= VAIN_EXPECTATIONS[regions::times_given_up(region)];
+        let lost = self.in_vain >= VAIN_EXPECTATIONS[times_given_up];
         if lost {
             regions::remember_waiter(region);
             regions::give_up(region);
@@ -219,7 +225,7 @@ impl Episode {
         asleep: Run::NONE,
         awkward: Run::NONE,
         busy: 0,
-        hope: Hope { region: 0, in_vain: 0 },
+        expected_spins: ExpectedSpins::NONE,
         soon: false,
         deprived: false,
     };
@@ -278,7 +284,7 @@ impl Episode {
         {
             // ORDERING: Relaxed; acquired above.
             let last = SampleVerdict::from(watched.trap.verdict.swap(SampleVerdict::None as u32, Relaxed));
-            if self.hope.is_lost(watched.region(), last) {
+            if self.expected_spins.must_give_up(watched.region(), last) {
                 return;
             }
             self.counted = true;
@@ -290,7 +296,7 @@ impl Episode {
 
     fn restart(&mut self, switch_count: u32, tid: i32, now: u64) {
         let ran = thread::processor_time(tid).unwrap_or(0);
-        *self = Episode { switch_count, at: now, ran, hope: self.hope, ..Episode::NONE };
+        *self = Episode { switch_count, at: now, ran, expected_spins: self.expected_spins, ..Episode::NONE };
     }
 
     /// Acts on a whole interval without a switch point.
@@ -439,6 +445,7 @@ impl Episode {
             }
             KernelThreadState::Held => self.hand_off(watched),
             KernelThreadState::Asleep | KernelThreadState::Unknown => {
+                // A known blocker counts once in an episode, not at each repeated hand-off.
                 if !blocker || self.handed == 0 {
                     regions::remember_blocker(region);
                 }
@@ -549,19 +556,19 @@ mod tests {
     #[test]
     fn a_region_is_given_up_once_vain_expectations_outnumber_spins() {
         const REGION: usize = 0x6a90;
-        let mut hope = Hope { region: 0, in_vain: 0 };
-        let expectations_until_lost = |hope: &mut Hope, verdicts: &[SampleVerdict]| {
+        let mut expected = ExpectedSpins::NONE;
+        let expectations_until_lost = |expected: &mut ExpectedSpins, verdicts: &[SampleVerdict]| {
             regions::remember_spinner(REGION, 0x6a98);
-            (1..1000).find(|&at| hope.is_lost(REGION, verdicts[at % verdicts.len()]))
+            (1..1000).find(|&at| expected.must_give_up(REGION, verdicts[at % verdicts.len()]))
         };
         let (spins, computes) = (SampleVerdict::Spins, SampleVerdict::Computes);
-        assert_eq!(expectations_until_lost(&mut hope, &[computes, spins]), None, "every second one");
-        hope.in_vain = 0;
+        assert_eq!(expectations_until_lost(&mut expected, &[computes, spins]), None, "every second one");
+        expected.in_vain = 0;
         for limit in [64, 16, 4, 4] {
-            assert_eq!(expectations_until_lost(&mut hope, &[computes]), Some(limit));
+            assert_eq!(expectations_until_lost(&mut expected, &[computes]), Some(limit));
             assert!(!regions::is_known_spinner(REGION));
         }
-        assert_eq!(expectations_until_lost(&mut hope, &[SampleVerdict::Stale]), None, "no answer");
-        assert_eq!(expectations_until_lost(&mut hope, &[computes, computes, spins]), Some(10));
+        assert_eq!(expectations_until_lost(&mut expected, &[SampleVerdict::Stale]), None, "no answer");
+        assert_eq!(expectations_until_lost(&mut expected, &[computes, computes, spins]), Some(10));
     }
 }

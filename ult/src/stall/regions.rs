@@ -21,9 +21,9 @@ const TABLE_SLOTS: usize = 512;
 const SLOTS_PER_LOOKUP: usize = 16;
 /// Value of an entry whose key was removed. Derived: no code has this address.
 const GONE: usize = usize::MAX;
-/// How often a region must be seen blocking in the kernel before it counts as one that does so
-/// regularly. Chosen: locks that are waited for at the program's start do not count; any
-/// value from 4 to 16 will do.
+/// How often a region must be seen blocking in the kernel before its team's assigned workers are
+/// isolated. Chosen: locks that are waited for once, at the program's start, do not count; any value
+/// from 4 to 16 will do.
 const FREQUENT_BLOCKS: usize = 8;
 
 struct Set {
@@ -33,7 +33,7 @@ struct Set {
 /// Regions that were seen waiting in a loop of their own.
 #[unsafe(link_section = ".sbss.large")]
 static SPINNERS: Set = Set::new();
-/// Regions that were seen blocking in the kernel: once or more often, twice or more often, and so on.
+/// Regions that were seen blocking in the kernel: entry *n* holds those seen more than *n* times.
 #[unsafe(link_section = ".sbss.large")]
 static BLOCKERS: [Set; FREQUENT_BLOCKS] = [const { Set::new() }; FREQUENT_BLOCKS];
 /// Lines of code in which a loop was seen spinning.
@@ -54,7 +54,8 @@ static COMPUTERS: Set = Set::new();
 #[unsafe(link_section = ".sbss.large")]
 static SLEEPERS: Set = Set::new();
 
-/// Regions that spun too seldom for a spin to be expected: once or more often, twice or more often.
+/// Regions that were given up as spinners, because they spun too seldom: entry *n* holds those that
+/// were given up more than *n* times.
 #[unsafe(link_section = ".sbss.large")]
 static GIVEN_UP: [Set; 2] = [const { Set::new() }; 2];
 

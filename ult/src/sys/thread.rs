@@ -120,7 +120,7 @@ pub enum KernelThreadState {
 /// Reads the state of the thread `tid` of this process from `/proc`. This takes 5 to 10
 /// microseconds.
 pub fn state(tid: i32) -> KernelThreadState {
-    match field(tid, 3, |text| text.first().copied()) {
+    match stat_field(tid, 3, |text| text.first().copied()) {
         Some(b'R') => KernelThreadState::Runnable,
         Some(b'S') => KernelThreadState::Asleep,
         Some(_) => KernelThreadState::Held,
@@ -128,15 +128,15 @@ pub fn state(tid: i32) -> KernelThreadState {
     }
 }
 
-/// The processor on which the thread `tid` of this process runs or last ran, or on which it is queued.
-/// `None` if the kernel does not show it. Takes as long as [`state`].
+/// The processor on which the thread `tid` of this process runs, ran last, or is queued. `None` if
+/// the kernel does not show it. Takes as long as [`state`].
 pub fn processor_of(tid: i32) -> Option<usize> {
-    field(tid, 39, |text| core::str::from_utf8(text).ok()?.parse().ok())
+    stat_field(tid, 39, |text| core::str::from_utf8(text).ok()?.parse().ok())
 }
 
-/// Field `number` of the file `stat` of the thread `tid`, from the third field on; proc(5) numbers them
-/// from 1.
-fn field<R>(tid: i32, number: usize, parse: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
+/// Field `number` of the file `stat` of the thread `tid`; `number` is at least 3. As in proc(5), the
+/// first field has number 1.
+fn stat_field<R>(tid: i32, number: usize, parse: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
     proc_file::parse_of_thread(tid, "stat", |text| {
         // The second field is the name in parentheses. It may hold any character, so the last
         // parenthesis is searched for. No later field holds one.

@@ -159,7 +159,7 @@ impl Worker {
         self.per_switch.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
     }
 
-    /// Notes that the worker has been taken from the pool for an assignment, by a team of `group`.
+    /// Notes that the worker has been taken from the pool for an assignment with this `group`.
     pub(crate) fn note_assigned(&self, group: u32) {
         // ORDERING: Relaxed; a hint for the allotment.
         self.pool.assigned_group.store(group, Ordering::Relaxed);
@@ -189,7 +189,7 @@ impl Worker {
         self.pool.assignment.load(Ordering::Relaxed) != NO_ASSIGNMENT
     }
 
-    /// The group of the team that has the worker; `None` if the worker has no assignment.
+    /// The group in the worker's assignment; `None` if the worker has no assignment.
     pub(crate) fn assigned_group(&self) -> Option<u32> {
         // ORDERING: Relaxed; see `note_assigned`.
         self.is_assigned().then(|| self.pool.assigned_group.load(Ordering::Relaxed))

@@ -96,7 +96,7 @@ pub(crate) struct PoolLink {
     pub(crate) mailbox: AtomicPtr<AssignmentLetter>,
     /// For a worker of the pool: whether it has an assignment, see `crowd`.
     pub(super) assignment: AtomicU32,
-    /// For a worker with an assignment: the group of the team that has it, see `crowd`.
+    /// For a worker with an assignment: the group in it, see `crowd`.
     pub(super) assigned_group: AtomicU32,
     /// Whether the kernel thread is asked to end, and its answer, see `pool::renew`.
     pub(crate) renewal: AtomicU32,

@@ -49,8 +49,8 @@ fn a_library_at_work_is_handed_off() {
     });
 }
 
-/// A region is remembered as one that blocks, although its worker had been handed off for something else
-/// before it slept.
+/// A region that sleeps is remembered as one that blocks, even if its worker was handed off before
+/// because a library computed.
 #[test]
 fn a_sleep_behind_a_library_at_work_is_remembered() {
     let _stage = stage();
@@ -66,7 +66,7 @@ fn a_sleep_behind_a_library_at_work_is_remembered() {
                 core::hint::black_box(&mut block);
             }
             was_handed_off = hand_offs_of(player) != 0 && !is_known_blocker(region);
-            // There is another hand-off after 50 ms.
+            // Longer than the 50 ms after which a hand-off is repeated.
             std::thread::sleep(Duration::from_millis(120));
         });
         was_handed_off && is_known_blocker(region)
