@@ -93,8 +93,8 @@ fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
     }
     let blocks = ult::stall::is_known_blocker(region) || storage::are_kept_apart();
     let outermost = is_outermost(here);
-    let isolates = || ult::stall::is_frequent_blocker(region) || storage::are_kept_apart();
-    if blocks && !(outermost && keeps_assigned(here, wanted, isolates())) {
+    let isolate = || ult::stall::is_frequent_blocker(region) || storage::are_kept_apart();
+    if blocks && !(outermost && keep_assigned_team(here, wanted, isolate())) {
         TeamKind::KernelThreads
     } else if outermost && wanted as usize - 1 <= pool::limit() && !keeps_sharing(here, wanted) {
         TeamKind::AssignedWorkers
@@ -103,18 +103,19 @@ fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
     }
 }
 
-/// Does the region keep the last outermost team? It does if that team has assigned workers and
-/// `wanted` threads: the `threadprivate` variables of its members lie in the storage of their
-/// kernel threads. If `isolates`, the workers of that team are isolated: they run no other code from
-/// here on. A worker that runs other code at this moment is asked again in the next region.
-fn keeps_assigned(here: CurrentThread, wanted: u32, isolates: bool) -> bool {
+/// Keeps the last outermost team for the region, if that team has assigned workers and `wanted`
+/// threads; false if there is no such team. The team must stay, because the `threadprivate` variables
+/// of its members lie in the storage of their kernel threads. If `isolate`, the team's workers run no
+/// other code from here on. A worker that runs other code at this moment is asked again in the next
+/// region.
+fn keep_assigned_team(here: CurrentThread, wanted: u32, isolate: bool) -> bool {
     let own = here.thread.own();
     let is_it = |team: &Team| {
         team.kind == TeamKind::AssignedWorkers && team.size() == wanted && team.is_of_this_process()
     };
     own.forks.kept_size.get() == 0
         && own.forks.teams.with(is_it, |team| {
-            if isolates {
+            if isolate {
                 let homes = (1..wanted).filter_map(|num| team.thread(num)?.home_or_host());
                 homes.for_each(pool::isolate);
             }

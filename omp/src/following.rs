@@ -70,7 +70,7 @@ struct MeasuredProcess {
     /// Quanta in a row with smaller teams only, and the size of the largest of these teams.
     smaller: u32,
     largest_smaller: u32,
-    /// The most teams of one quantum, and quanta in a row with fewer.
+    /// How many teams count ([`Self::teams_after`]), and the quanta in a row that had fewer.
     teams: u32,
     quanta_with_fewer: u32,
 }
@@ -255,7 +255,7 @@ impl MeasuredProcess {
         let mut sample = self.meter.end_quantum();
         sample.teams = self.teams_after(sample.teams);
         attention::add_time_with_fewer_workers(sample.wall);
-        match self.new_most(sample.workers_of_team(largest)) {
+        match self.new_most(sample.most_workers_of_team(largest)) {
             Some(most) => {
                 self.allotment.resize(most);
                 attention::set_total_workers(most);
@@ -278,7 +278,7 @@ impl MeasuredProcess {
     }
 
     /// How many teams count after a quantum with `teams` of them. A kernel thread of the program that
-    /// does not run for less than [`SMALLER_QUANTA`] still has its team.
+    /// pauses for fewer than [`SMALLER_QUANTA`] quanta still counts.
     fn teams_after(&mut self, teams: u32) -> u32 {
         self.quanta_with_fewer = if teams < self.teams { self.quanta_with_fewer + 1 } else { 0 };
         if teams > self.teams || self.quanta_with_fewer == SMALLER_QUANTA {

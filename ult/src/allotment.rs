@@ -91,10 +91,10 @@ impl QuantumSample {
         rate * efficiency
     }
 
-    /// The most workers that a team can have: that of its kernel thread, and an equal share of the
-    /// pool. At most `largest`, the size of the largest team.
+    /// The most workers that a team can have: the worker of its kernel thread, and an equal share of
+    /// the pool, rounded up. Never more than `largest`, the size of the largest team.
     #[must_use]
-    pub fn workers_of_team(self, largest: u32) -> u32 {
+    pub fn most_workers_of_team(self, largest: u32) -> u32 {
         largest.min(1 + self.pool.div_ceil(self.teams))
     }
 
@@ -333,8 +333,11 @@ mod tests {
             ..quantum(20, 10, false)
         };
         let sizes = [(1, 7), (2, 7), (3, 7), (8, 7), (2, 0)];
-        assert_eq!(sizes.map(|(teams, pool)| sample(teams, pool, pool).workers_of_team(8)), [8, 5, 4, 2, 1]);
-        assert_eq!(sample(2, 7, 7).workers_of_team(3), 3);
+        assert_eq!(
+            sizes.map(|(teams, pool)| sample(teams, pool, pool).most_workers_of_team(8)),
+            [8, 5, 4, 2, 1]
+        );
+        assert_eq!(sample(2, 7, 7).most_workers_of_team(3), 3);
         // Two processors' work by three kernel threads that waited for one processor's time.
         assert!((sample(2, 1, 1).worth(2) - 2.0).abs() < 1e-9);
         // Two of the pool's workers are active, but each team uses one.

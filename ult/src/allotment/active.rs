@@ -81,8 +81,9 @@ pub(super) fn pool_workers() -> Vec<&'static Worker> {
 
 /// The active worker on which thread `number` of a team runs, if the team runs on at most
 /// `team_limit` workers. `first` is the worker of thread 0. The other active workers are numbered in
-/// this order: those assigned to the group of `first`, then those without an assignment. Only if there
-/// is none of either, workers that are assigned to other groups take their place.
+/// this order: those assigned to the group of `first`, then those without an assignment. If the
+/// former are too few and no worker is without an assignment, workers that are assigned to other
+/// groups follow.
 pub fn active_worker(number: u32, team_limit: u32, first: &'static Worker) -> &'static Worker {
     let per_team = running().min(team_limit).max(1) as usize;
     let Some(index) = (number as usize % per_team).checked_sub(1) else { return first };
@@ -97,7 +98,7 @@ pub fn active_worker(number: u32, team_limit: u32, first: &'static Worker) -> &'
     if let Some(worker) = own.get(index) {
         return worker;
     }
-    // Each kernel thread of the program begins elsewhere.
+    // Each kernel thread of the program begins at a different worker, so that the teams spread.
     let start = program_threads_before(first) * (per_team - 1) + index - own.len();
     let rest = if free.is_empty() { others } else { free };
     start.checked_rem(rest.len()).map_or(first, |at| rest[at])

@@ -17,9 +17,10 @@ pub const ALL_WORKERS: u32 = u32::MAX;
 /// is on its assigned worker. Chosen: a hundred quanta; any value from 0.1 s to 10 s will do.
 const UNMEASURED_MICROS: u64 = 1_000_000;
 
-/// For how long, in microseconds, competition is not measured after measuring it has shown no shortage:
-/// the first time, and at most. Each time it is twice as long. Chosen: measuring takes three
-/// quanta, which is then a third of the time at first, and little later; half or twice of each will do.
+/// For how many microseconds [`note_competition`] does nothing after measuring has shown no shortage:
+/// the first time, and at most. The time doubles until measuring shows a shortage; then it starts
+/// anew. Chosen: measuring takes three quanta (30 ms), at first about a quarter of the time, later
+/// little; half or twice of each will do.
 const LEAST_QUIET_MICROS: u64 = 100_000;
 /// See [`LEAST_QUIET_MICROS`].
 const MOST_QUIET_MICROS: u64 = 10_000_000;
@@ -91,7 +92,8 @@ pub(crate) fn note_shortage() {
 }
 
 /// Several of the program's kernel threads are in regions, and more kernel threads are awake than can
-/// run. Some of those may only look awake, so after a vain attention this does nothing for some time.
+/// run. Some of these kernel threads may in fact sleep in system calls. So if measuring showed no
+/// shortage, this function does nothing for some time.
 pub(crate) fn note_competition() {
     // ORDERING: Relaxed; a setting.
     if !needs_attention() && micros() >= WORDS.quiet_until.load(Ordering::Relaxed) {

@@ -34,7 +34,7 @@ pub struct QuantumMeter {
     began: (u64, u64),
     /// Ticks in a microsecond, by the last quantum; 0 before its end.
     ticks_per_micro: f64,
-    /// By the workers' indices. The child of a fork gives its new workers higher ones.
+    /// By worker index. A map, because the indices have gaps in the child of a fork.
     readings: BTreeMap<u32, WorkerReading>,
 }
 

@@ -12,8 +12,8 @@ pub struct Assignment {
     /// The usable bytes of the ULT's stack.
     pub stack_size: usize,
     /// The group of the program's kernel thread whose team gets the worker
-    /// ([`Worker::group`](crate::worker::Worker::group)); 0 if it is no team, but a
-    /// thread that gets it.
+    /// ([`Worker::group`](crate::worker::Worker::group)); 0 if the worker is not for
+    /// a team: it stands in for another worker, or is dedicated to one thread.
     pub group: u32,
 }
 

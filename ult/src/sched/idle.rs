@@ -91,8 +91,8 @@ fn teach(worker: &'static Worker, spin_policy: &SpinPolicy) {
 const MOST_WORKERS_ASKED_FOR: usize = 4;
 
 /// Is a woken worker queued on the processor of `me`, the calling worker? As a rule the calling worker
-/// polls for work of the woken worker, and keeps the woken worker from running. Each worker begins to
-/// look behind its own index, so that not all of them ask for the same workers.
+/// polls for a result of the woken worker, and so keeps it from running. Each worker searches from the
+/// index after its own, so that the workers do not all ask for the same ones.
 #[cold]
 fn is_in_the_way(me: &Worker) -> bool {
     let (own, length) = (me.index() as usize, table_len());
@@ -100,7 +100,7 @@ fn is_in_the_way(me: &Worker) -> bool {
     let woken = others.filter(|worker| worker.parker.is_being_woken()).map(|worker| worker.watched.tid());
     let mut tids = woken.take(MOST_WORKERS_ASKED_FOR).peekable();
     let here = tids.peek().map(|_| thread::processor_and_node().0);
-    // A worker still asleep may get another processor yet.
+    // A woken worker that is not yet runnable may still get another processor.
     tids.any(|tid| thread::processor_of(tid) == here && thread::state(tid) == KernelThreadState::Runnable)
 }
 

@@ -127,7 +127,8 @@ fn numeric(line: &str) -> Option<(&str, &str)> {
     let has_digit = value
         .split(|c: char| !c.is_alphanumeric())
         .any(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    (numbers.contains(&ty) && has_digit).then_some((name, value))
+    let of_element = ty.strip_prefix('[').and_then(|rest| rest.split_once(';')).map_or(ty, |(one, _)| one);
+    (numbers.contains(&of_element) && has_digit).then_some((name, value))
 }
 
 /// A cell of a table: no links to items of the code, no bars.
@@ -148,6 +149,7 @@ mod tests {
         assert_eq!(found, [looks]);
         assert_eq!(found[0].origin(), Some(7));
         assert_eq!(numeric("const STACK: usize = 64 << 10;"), Some(("STACK", "64 << 10")));
+        assert_eq!(numeric("const LIMITS: [u32; 2] = [64, 4];"), Some(("LIMITS", "[64, 4]")));
         assert_eq!(numeric("const NAME: &str = \"8\";"), None);
     }
 
